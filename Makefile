@@ -1,0 +1,73 @@
+# Two commands for newcomers: `make report` and `make test`. Each sets everything up first.
+# PYTHON chooses the interpreter (3.11 or newer); every interpreter version gets a virtual environment of its own.
+
+PYTHON ?= python3
+OUTPUT ?= output
+PYVERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+VENV := .venv-$(PYVERSION)
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+# One BLAS thread for each test process: with two processes on two cores that is faster than sharing threads.
+TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help report test test-slow lint types check bench figures lock wheel clean python-check
+
+help:
+	@echo "make report     design the classifier on Ripley's data: table of section 7.1, figures 2 and 3"
+	@echo "make test       run the tests (a few minutes)"
+	@echo "make test-slow  run the tests that need longer"
+	@echo "make check      lint, types and tests, as continuous integration does"
+	@echo "make bench      the benchmark table (ratios measured side by side)"
+	@echo "make figures    redraw the figures of README and docs"
+	@echo "make lock       resolve requirements.lock anew"
+	@echo "make wheel      build the wheel"
+
+python-check:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "bayes-lssvm needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1)."; \
+	  echo "Install one and name it, for example: make test PYTHON=python3.12"; exit 1; }
+
+$(READY): requirements.lock pyproject.toml | python-check
+	@echo "Setting up $(VENV) (once; about a minute) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(READY)
+
+report: $(READY)
+	@$(BIN)/python -m reports --output $(OUTPUT)
+
+test: $(READY)
+	@$(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS) -q $(ARGS)
+
+test-slow: $(READY)
+	@$(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS) -q -m slow $(ARGS)
+
+lint: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(READY)
+	@$(BIN)/mypy
+
+check: lint types test
+
+bench: $(READY)
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+figures: $(READY)
+	@$(BIN)/python -m reports.docs_figures
+
+lock:
+	@command -v uv >/dev/null || { echo "make lock needs uv on the path (pip install uv)."; exit 1; }
+	@uv pip compile pyproject.toml --group dev --all-extras --universal --fork-strategy fewest --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-header --upgrade --output-file requirements.lock
+
+wheel: $(READY)
+	@$(BIN)/python -m hatchling build -t wheel
+
+clean:
+	rm -rf .venv-* output dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,116 @@
+"""What the four estimators share: checks of the input, standardisation, labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from .._typing import AnyArray, Array
+from ..standardisation import Standardiser
+
+MIN_POINTS = 3
+
+
+class LSSVMBase(BaseEstimator):  # type: ignore[misc]
+    """Checks and standardisation of inputs."""
+
+    standardise: bool
+    standardiser_: Standardiser
+
+    def _check_training_inputs(self, X: Any, y: Any, *, numeric_target: bool) -> tuple[Array, AnyArray]:
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric_target, ensure_min_samples=1)
+        if len(X) < MIN_POINTS:
+            raise ValueError(
+                f"At least {MIN_POINTS} data points are needed for a bias and two hyperparameters, "
+                f"got n_samples={len(X)}."
+            )
+        return X, y
+
+    def _standardised_training_inputs(self, X: Array) -> Array:
+        names = _check_feature_names_in(self) if hasattr(self, "feature_names_in_") else None
+        if self.standardise:
+            self.standardiser_ = Standardiser.fit(X, names)
+        else:
+            self.standardiser_ = Standardiser.identity(X.shape[1])
+        return self.standardiser_(X)
+
+    def _new_inputs(self, X: Any) -> Array:
+        check_is_fitted(self, "standardiser_")
+        return self.standardiser_(validate_data(self, X, dtype=np.float64, reset=False))
+
+
+class BinaryLabels:
+    """Any two labels to y = ±1 and back."""
+
+    classes_: AnyArray
+
+    def _encode_labels(self, y: AnyArray) -> Array:
+        check_classification_targets(y)
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}: y has "
+                f"{len(classes)} classes. For more than two, wrap the classifier, for example in "
+                "sklearn.multiclass.OneVsOneClassifier."
+            )
+        if len(classes) < 2:
+            raise ValueError(
+                f"A classifier needs two classes, but all {len(y)} labels are of one class, {classes[0]!r}."
+            )
+        self.classes_ = classes
+        return np.asarray(2.0 * codes - 1.0)
+
+    def _decode_sign(self, decision: Array) -> AnyArray:
+        return np.asarray(self.classes_[(decision > 0).astype(int)])
+
+
+def check_regression_targets(y: AnyArray) -> Array:
+    """Targets as floats; refuse targets that are all equal."""
+    y = np.asarray(y, dtype=float)
+    if np.ptp(y) <= 10 * np.finfo(float).eps * np.abs(y).max():
+        raise ValueError(f"All {len(y)} targets are equal ({y[0]:g}), so there is nothing to learn from them.")
+    return y
+
+
+def resolve_class_prior(
+    class_prior: Sequence[float] | Mapping[Any, float] | None, classes: AnyArray, training: Array
+) -> Array:
+    """P(y) in the order of `classes`: the training frequencies if None is given (section 6.2, step 4)."""
+    if class_prior is None:
+        return training
+    if isinstance(class_prior, Mapping):
+        unknown = set(class_prior) - set(classes.tolist())
+        if unknown or len(class_prior) != len(classes):
+            raise ValueError(
+                f"class_prior must name the classes {classes.tolist()}, but it names {sorted(map(str, class_prior))}."
+            )
+        prior = np.array([class_prior[label] for label in classes.tolist()], dtype=float)
+    else:
+        prior = np.asarray(class_prior, dtype=float)
+    if prior.shape != (len(classes),) or not np.all(prior > 0) or not np.isclose(prior.sum(), 1.0, atol=1e-6):
+        raise ValueError(
+            f"class_prior must be {len(classes)} positive probabilities that sum to one, in the order of the classes "
+            f"{classes.tolist()}, got {class_prior!r}."
+        )
+    return np.asarray(prior / prior.sum())
+
+
+def resolve_costs(costs: Any, classes: AnyArray) -> Array:
+    """Matrix with the cost of deciding j where i is true; 0/1 if None is given."""
+    if costs is None:
+        return np.array([[0.0, 1.0], [1.0, 0.0]])
+    matrix = np.asarray(costs, dtype=float)
+    if matrix.shape != (2, 2) or not np.all(np.isfinite(matrix)):
+        raise ValueError(
+            "costs must be a 2 × 2 matrix of finite numbers: costs[i][j] is the cost of deciding for "
+            f"{classes.tolist()}[j] where {classes.tolist()}[i] is true; got shape {matrix.shape}."
+        )
+    if not (matrix[0, 1] > matrix[0, 0] and matrix[1, 0] > matrix[1, 1]):
+        raise ValueError("costs must make every wrong decision dearer than the right one in the same row.")
+    return matrix

@@ -1,0 +1,166 @@
+"""The design of section 6.1: kernel parameters by level 3, μ and ζ by level 2, the posterior by level 1."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._errors import BayesLSSVMWarning, EvidenceDivergenceWarning, InterpolationWarning, NoSignalWarning
+from .._memory import require_matrices
+from .._typing import Array
+from ..comparison import Comparison, compare
+from ..kernels import Kernel, as_kernel, check_positive_semidefinite
+from ..level1 import DualPosterior
+from ..level3 import Level3, evaluate
+from ..provenance import provenance
+from ..refinement import Refinement, refine
+from ..spectrum import CentredSpectrum
+from ._common import LSSVMBase
+
+_MATRICES_IN_FIT = 6
+
+
+class EvidenceLSSVM(LSSVMBase):
+    """Fits by evidence, and what is the same for classes and for real targets."""
+
+    kernel: Kernel | str
+    refine: bool
+    occam: bool
+    prior_sd: float | tuple[float, float]
+    random_state: int
+
+    kernel_: Kernel
+    level3_: Level3
+    posterior_: DualPosterior
+    refinement_: Refinement | None
+    X_fit_: Array
+    y_fit_: Array
+    provenance_: dict[str, Any]
+
+    def _design(self, X: Array, y: Array) -> None:
+        kernel = as_kernel(self.kernel, X.shape[1])
+        require_matrices(
+            len(X),
+            _MATRICES_IN_FIT,
+            'Design on a random subset, or use LSSVC or LSSVR with solver="cg" and a given gamma.',
+        )
+        self.X_fit_ = self._standardised_training_inputs(X)
+        self.y_fit_ = y
+        self.refinement_ = None
+        if self.refine:
+            self.refinement_ = refine(
+                kernel, self.X_fit_, y, occam=self.occam, prior_sd=self.prior_sd, seed=self.random_state
+            )
+            kernel = self.refinement_.kernel
+        self.kernel_ = kernel
+        spectrum = self._decompose(kernel, y)
+        self.level3_ = evaluate(spectrum, prior_sd=self.prior_sd)
+        level2 = self.level3_.level2
+        self.posterior_ = DualPosterior.from_spectrum(kernel, self.X_fit_, spectrum, mu=level2.mu, zeta=level2.zeta)
+        self.provenance_ = provenance(settings=self.get_params(deep=False), data=(X, y))
+        self._publish()
+        self._warn()
+
+    def _decompose(self, kernel: Kernel, y: Array) -> CentredSpectrum:
+        K = kernel(self.X_fit_)
+        check_positive_semidefinite(kernel, K)
+        return CentredSpectrum.from_kernel_matrix(K, y)
+
+    def _publish(self) -> None:
+        level3, level2 = self.level3_, self.level3_.level2
+        self.mu_, self.zeta_, self.gamma_ = level2.mu, level2.zeta, level2.gamma
+        self.gamma_eff_ = level2.gamma_eff
+        self.alpha_, self.intercept_ = self.posterior_.alpha, self.posterior_.intercept
+        self.log_evidence_ = level3.log_evidence if self.occam else level3.log_evidence_without_occam
+        self.log_occam_factor_ = level3.log_occam_factor
+        self.hyper_std_ = {
+            "log_mu": level3.mackay.log_mu,
+            "log_zeta": level3.mackay.log_zeta,
+            "log_mu_hessian": level3.hessian.log_mu,
+            "log_zeta_hessian": level3.hessian.log_zeta,
+            "correlation_hessian": level3.hessian.correlation,
+        }
+
+    def _warn(self) -> None:
+        level2 = self.level3_.level2
+        if level2.status == "no signal":
+            warnings.warn(
+                f"No signal: with {self.kernel_!s} the model explains the targets only {level2.log_gain:.2f} nats "
+                "better than noise alone, so predictions are close to the targets' mean. Other inputs or kernels may "
+                "say more.",
+                NoSignalWarning,
+                stacklevel=4,
+            )
+        elif level2.status == "interpolation":
+            warnings.warn(
+                f"Interpolation: the evidence grows up to the largest γ that can be told from infinity "
+                f"({level2.gamma:.3g}), as it does for targets without noise. 1/ζ and the error bars are then bounds "
+                "set by rounding.",
+                InterpolationWarning,
+                stacklevel=4,
+            )
+        elif self.occam and self.level3_.occam_capped:
+            warnings.warn(
+                f"γ_eff = {level2.gamma_eff:.4g} of N = {level2.n} is so close to 1 or N that eq 5.3 diverges there; "
+                "the Occam factor was bounded by the prior's width. Prefer occam=False for these data.",
+                EvidenceDivergenceWarning,
+                stacklevel=4,
+            )
+        if self.refinement_ is not None and self.refinement_.at_bound and level2.status == "interior":
+            warnings.warn(
+                f"The evidence is still rising at the edge of the search for {', '.join(self.refinement_.at_bound)} "
+                f"(kernel {self.kernel_!s}); a simpler kernel may serve as well.",
+                BayesLSSVMWarning,
+                stacklevel=4,
+            )
+
+    def latent(self, X: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """z_MP = Σ α_i K(x, x_i) + b for each row of X, and on request its posterior standard deviation σ_z."""
+        check_is_fitted(self, "posterior_")
+        inputs = self._new_inputs(X)
+        if not return_std:
+            return self.posterior_.latent_mean(inputs)
+        mean, variance = self.posterior_.latent_moments(inputs)
+        return mean, np.sqrt(variance)
+
+    def compare(
+        self,
+        kernels: Sequence[Kernel | str],
+        *,
+        refine: bool | None = None,
+        prior_probabilities: Sequence[float] | None = None,
+        progress: bool = True,
+    ) -> Comparison:
+        """Rank kernels by their evidence on the training data: Bayes factors and posterior probabilities.
+
+        Parameters
+        ----------
+        kernels : sequence of kernels or names
+        refine : bool, optional
+            Whether to optimise their parameters; as in the estimator if not given.
+        prior_probabilities : sequence of floats, optional
+            p(H) of each kernel; equal by default.
+        """
+        check_is_fitted(self, "X_fit_")
+        return compare(
+            self.X_fit_,
+            self.y_fit_,
+            kernels,
+            refine=self.refine if refine is None else refine,
+            occam=self.occam,
+            prior_sd=self.prior_sd,
+            prior_probabilities=prior_probabilities,
+            seed=self.random_state,
+            progress=progress,
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write the fitted model to a file of arrays and JSON; `bayes_lssvm.load` reads it."""
+        from ..model_files import save
+
+        return save(self, path)

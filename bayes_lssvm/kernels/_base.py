@@ -1,0 +1,299 @@
+"""What every kernel offers, and the kernels that are made of kernels."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigvalsh
+
+from .._errors import NotPositiveSemidefiniteError
+from .._typing import Array
+
+
+class Kernel(ABC):
+    """A kernel function: blocks of its matrix, its diagonal and its derivatives in log parameters."""
+
+    @property
+    @abstractmethod
+    def log_params(self) -> Array:
+        """Logs of the free parameters, of shape (P,)."""
+
+    @property
+    @abstractmethod
+    def param_names(self) -> tuple[str, ...]:
+        """Names of the free parameters, in the order of `log_params`."""
+
+    @abstractmethod
+    def with_log_params(self, log_params: Array) -> Kernel:
+        """The same kernel with other parameters."""
+
+    @abstractmethod
+    def __call__(self, X: Array, Z: Array | None = None) -> Array:
+        """The block K(X, Z) of shape (n, m); K(X, X), exactly symmetric, if Z is None."""
+
+    @abstractmethod
+    def diag(self, X: Array) -> Array:
+        """K(x, x) for each row of X, of shape (n,)."""
+
+    @abstractmethod
+    def gradient(self, X: Array, Z: Array | None = None) -> Iterator[Array]:
+        """The matrices ∂K(X, Z)/∂log θ_p one after the other, so that only one is in memory."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and names from which `kernel_from_dict` makes the kernel again."""
+
+    @property
+    def is_psd(self) -> bool:
+        """Whether every matrix of this kernel is positive semi-definite by construction."""
+        return True
+
+    def contract(self, X: Array, W: Array, K: Array | None = None) -> Array:
+        """Σ_ij W_ij ∂K_ij/∂log θ_p for each parameter: the gradient of any function of the kernel matrix.
+
+        Parameters
+        ----------
+        X : array of shape (N, d)
+        W : symmetric array of shape (N, N)
+            Derivative of the function with respect to the kernel matrix.
+        K : array of shape (N, N), optional
+            K(X, X) where the caller has it, to save its evaluation.
+        """
+        return np.array([np.vdot(W, dK) for dK in self.gradient(X)])
+
+    def starting_points(self, X: Array) -> Array:
+        """Log parameters from which a search may start, of shape (S, P); the present ones come first."""
+        return self.log_params[None, :]
+
+    def log_bounds(self, X: Array) -> Array:
+        """Box in which log parameters are searched, of shape (P, 2)."""
+        return np.stack([self.log_params - np.log(1e4), self.log_params + np.log(1e4)], axis=1)
+
+    def check_width(self, n_features: int) -> None:  # noqa: B027 - most kernels take any width
+        """Refuse inputs whose width contradicts the kernel's parameters."""
+
+    def feature_map(self, X: Array) -> Array:
+        """φ(X) of shape (n, n_f) with K(x, z) = φ(x)ᵀφ(z), for kernels whose feature space is finite."""
+        raise ValueError(
+            f"{self!r} has no finite explicit feature map. Linear and Polynomial kernels (and their sums, "
+            "products and scalings) have one; for other kernels use the dual forms."
+        )
+
+    def __str__(self) -> str:
+        """The kernel with its numbers shortened to four digits."""
+        return re.sub(r"\d+\.\d+(e[+-]?\d+)?", lambda number: f"{float(number[0]):.4g}", repr(self))
+
+    def __add__(self, other: object) -> Kernel:
+        return Sum((self, other)) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: object) -> Kernel:
+        if isinstance(other, Kernel):
+            return Product((self, other))
+        return self.__rmul__(other)
+
+    def __rmul__(self, other: object) -> Kernel:
+        if isinstance(other, int | float | np.integer | np.floating):
+            return Scaled(float(other), self)
+        return NotImplemented
+
+
+def _split(values: Array, parts: tuple[Kernel, ...]) -> list[Array]:
+    edges = np.cumsum([part.log_params.size for part in parts])[:-1]
+    return np.split(np.asarray(values, dtype=float), edges)
+
+
+@dataclass(frozen=True)
+class _Composite(Kernel):
+    parts: tuple[Kernel, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.parts) < 2:
+            raise ValueError(f"A {type(self).__name__} of kernels needs two parts or more.")
+        # a + b + c is one sum of three, not a sum of a sum
+        flat = tuple(p for part in self.parts for p in (part.parts if type(part) is type(self) else (part,)))
+        object.__setattr__(self, "parts", flat)
+
+    @property
+    def log_params(self) -> Array:
+        return np.concatenate([part.log_params for part in self.parts])
+
+    @property
+    def param_names(self) -> tuple[str, ...]:
+        return tuple(f"{i}.{name}" for i, part in enumerate(self.parts) for name in part.param_names)
+
+    @property
+    def is_psd(self) -> bool:
+        return all(part.is_psd for part in self.parts)
+
+    def with_log_params(self, log_params: Array) -> Kernel:
+        pieces = _split(log_params, self.parts)
+        return type(self)(tuple(p.with_log_params(v) for p, v in zip(self.parts, pieces, strict=True)))
+
+    def starting_points(self, X: Array) -> Array:
+        # The i-th start of every part together: a grid of all combinations would grow with the number of parts.
+        starts = [part.starting_points(X) for part in self.parts]
+        count = max(len(s) for s in starts)
+        return np.stack([np.concatenate([s[min(i, len(s) - 1)] for s in starts]) for i in range(count)])
+
+    def log_bounds(self, X: Array) -> Array:
+        return np.concatenate([part.log_bounds(X) for part in self.parts])
+
+    def check_width(self, n_features: int) -> None:
+        for part in self.parts:
+            part.check_width(n_features)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": type(self).__name__, "parts": [part.to_dict() for part in self.parts]}
+
+
+class Sum(_Composite):
+    """K = K₁ + K₂ + …: the feature vectors stacked (paper 0, section 2)."""
+
+    def __call__(self, X: Array, Z: Array | None = None) -> Array:
+        total = self.parts[0](X, Z)
+        for part in self.parts[1:]:
+            total += part(X, Z)
+        return total
+
+    def diag(self, X: Array) -> Array:
+        return np.sum([part.diag(X) for part in self.parts], axis=0)
+
+    def gradient(self, X: Array, Z: Array | None = None) -> Iterator[Array]:
+        for part in self.parts:
+            yield from part.gradient(X, Z)
+
+    def contract(self, X: Array, W: Array, K: Array | None = None) -> Array:
+        return np.concatenate([part.contract(X, W) for part in self.parts])
+
+    def feature_map(self, X: Array) -> Array:
+        return np.hstack([part.feature_map(X) for part in self.parts])
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.parts))
+
+
+class Product(_Composite):
+    """K = K₁ · K₂ · …: the feature vectors' outer products."""
+
+    def __call__(self, X: Array, Z: Array | None = None) -> Array:
+        total = self.parts[0](X, Z)
+        for part in self.parts[1:]:
+            total *= part(X, Z)
+        return total
+
+    def diag(self, X: Array) -> Array:
+        return np.prod([part.diag(X) for part in self.parts], axis=0)
+
+    def _others(self, i: int, X: Array, Z: Array | None) -> Array:
+        rest = [part(X, Z) for j, part in enumerate(self.parts) if j != i]
+        return np.multiply.reduce(rest)
+
+    def gradient(self, X: Array, Z: Array | None = None) -> Iterator[Array]:
+        for i, part in enumerate(self.parts):
+            if part.log_params.size:
+                others = self._others(i, X, Z)
+                for dK in part.gradient(X, Z):
+                    yield dK * others
+
+    def contract(self, X: Array, W: Array, K: Array | None = None) -> Array:
+        pieces = [
+            part.contract(X, W * self._others(i, X, None)) if part.log_params.size else np.empty(0)
+            for i, part in enumerate(self.parts)
+        ]
+        return np.concatenate(pieces)
+
+    def feature_map(self, X: Array) -> Array:
+        phi = self.parts[0].feature_map(X)
+        for part in self.parts[1:]:
+            phi = np.einsum("ni,nj->nij", phi, part.feature_map(X)).reshape(len(phi), -1)
+        return phi
+
+    def __repr__(self) -> str:
+        return " * ".join(f"({p!r})" if isinstance(p, Sum) else repr(p) for p in self.parts)
+
+
+@dataclass(frozen=True, repr=False)
+class Scaled(Kernel):
+    """K = factor · K₁. Alone, the factor only trades with μ; it matters inside a sum."""
+
+    factor: float
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.factor) and self.factor > 0):
+            raise ValueError(f"A kernel can be scaled by a positive finite number only, got {self.factor!r}.")
+
+    @property
+    def log_params(self) -> Array:
+        return np.concatenate([[np.log(self.factor)], self.kernel.log_params])
+
+    @property
+    def param_names(self) -> tuple[str, ...]:
+        return ("factor", *self.kernel.param_names)
+
+    @property
+    def is_psd(self) -> bool:
+        return self.kernel.is_psd
+
+    def with_log_params(self, log_params: Array) -> Kernel:
+        values = np.asarray(log_params, dtype=float)
+        return Scaled(float(np.exp(values[0])), self.kernel.with_log_params(values[1:]))
+
+    def __call__(self, X: Array, Z: Array | None = None) -> Array:
+        K = self.kernel(X, Z)
+        K *= self.factor
+        return K
+
+    def diag(self, X: Array) -> Array:
+        return self.factor * self.kernel.diag(X)
+
+    def gradient(self, X: Array, Z: Array | None = None) -> Iterator[Array]:
+        yield self(X, Z)
+        for dK in self.kernel.gradient(X, Z):
+            yield self.factor * dK
+
+    def contract(self, X: Array, W: Array, K: Array | None = None) -> Array:
+        K = self(X) if K is None else K
+        inner = self.kernel.contract(X, W, None) if self.kernel.log_params.size else np.empty(0)
+        return np.concatenate([[np.vdot(W, K)], self.factor * inner])
+
+    def starting_points(self, X: Array) -> Array:
+        inner = self.kernel.starting_points(X)
+        return np.hstack([np.full((len(inner), 1), np.log(self.factor)), inner])
+
+    def log_bounds(self, X: Array) -> Array:
+        centre = np.log(self.factor)
+        return np.vstack([[centre - np.log(1e6), centre + np.log(1e6)], self.kernel.log_bounds(X)])
+
+    def check_width(self, n_features: int) -> None:
+        self.kernel.check_width(n_features)
+
+    def feature_map(self, X: Array) -> Array:
+        return np.sqrt(self.factor) * self.kernel.feature_map(X)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": "Scaled", "factor": self.factor, "kernel": self.kernel.to_dict()}
+
+    def __repr__(self) -> str:
+        inner = f"({self.kernel!r})" if isinstance(self.kernel, Sum) else repr(self.kernel)
+        return f"{self.factor:.6g} * {inner}"
+
+
+def check_positive_semidefinite(kernel: Kernel, K: Array) -> None:
+    """Refuse a kernel matrix with a negative eigenvalue; free for kernels that cannot have one."""
+    if kernel.is_psd:
+        return
+    eigenvalues = eigvalsh(K)
+    # the rounding of a symmetric eigensolver is a small multiple of N·eps·‖K‖
+    tolerance = 10 * len(K) * np.finfo(float).eps * np.abs(eigenvalues).max()
+    if eigenvalues[0] < -tolerance:
+        raise NotPositiveSemidefiniteError(
+            f"The matrix of {kernel!r} on these data is not positive semi-definite (smallest eigenvalue "
+            f"{eigenvalues[0]:.3g}, largest {eigenvalues[-1]:.3g}), so it is not an inner product and the "
+            "evidence is not defined. Use other parameters, or a Linear, Polynomial or RBF kernel."
+        )

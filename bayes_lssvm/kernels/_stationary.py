@@ -1,0 +1,150 @@
+"""Kernels of the difference x − z: the radial basis function and its version with a scale for each input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._errors import require_positive
+from .._typing import Array
+from ._base import Kernel
+
+# Widths tried first, in units of √d: standardised inputs lie about √(2d) apart.
+_START_FACTORS = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
+_BOUND_FACTORS = (1e-2, 1e3)
+
+
+def _squared_distances(X: Array, Z: Array | None) -> Array:
+    """‖x_i − z_j‖² from one matrix product, so without an n·m·d array."""
+    centre = X.mean(axis=0) if Z is None else Z.mean(axis=0)
+    A = X - centre  # distances do not change, and the cancellation in a² + b² − 2ab shrinks
+    B = A if Z is None else Z - centre
+    D = A @ B.T
+    D *= -2.0
+    # a_i + b_j first: the sum commutes, so that the matrix is symmetric to the last bit where A is B
+    D += np.add.outer(np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B))
+    np.maximum(D, 0.0, out=D)
+    if Z is None:
+        np.fill_diagonal(D, 0.0)
+    return D
+
+
+def _exponential(D: Array, scale: float) -> Array:
+    D *= -scale
+    return np.exp(D, out=D)
+
+
+def _contract_squared_differences(X: Array, B: Array) -> Array:
+    """Σ_ij B_ij (x_ik − x_jk)² for each input k and symmetric B, in O(N²d) time and O(Nd) memory."""
+    A = X - X.mean(axis=0)
+    return 2.0 * (B.sum(axis=1) @ A**2 - np.einsum("ik,ik->k", A, B @ A))
+
+
+@dataclass(frozen=True)
+class RBF(Kernel):
+    """K(x, z) = exp(−‖x − z‖² / σ²)."""
+
+    sigma: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_positive("The width sigma of an RBF kernel", self.sigma)
+
+    @property
+    def log_params(self) -> Array:
+        return np.array([np.log(self.sigma)])
+
+    @property
+    def param_names(self) -> tuple[str, ...]:
+        return ("sigma",)
+
+    def with_log_params(self, log_params: Array) -> RBF:
+        return RBF(float(np.exp(log_params[0])))
+
+    def __call__(self, X: Array, Z: Array | None = None) -> Array:
+        return _exponential(_squared_distances(X, Z), 1.0 / self.sigma**2)
+
+    def diag(self, X: Array) -> Array:
+        return np.ones(len(X))
+
+    def gradient(self, X: Array, Z: Array | None = None) -> Iterator[Array]:
+        U = _squared_distances(X, Z) / self.sigma**2
+        yield 2.0 * U * np.exp(-U)
+
+    def contract(self, X: Array, W: Array, K: Array | None = None) -> Array:
+        B = W * (self(X) if K is None else K)
+        return np.array([2.0 / self.sigma**2 * _contract_squared_differences(X, B).sum()])
+
+    def starting_points(self, X: Array) -> Array:
+        typical = np.log(_START_FACTORS * np.sqrt(X.shape[1]))
+        return np.concatenate([self.log_params, typical])[:, None]
+
+    def log_bounds(self, X: Array) -> Array:
+        return np.log(np.array([_BOUND_FACTORS]) * np.sqrt(X.shape[1]))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": "RBF", "sigma": self.sigma}
+
+
+@dataclass(frozen=True)
+class ARD(Kernel):
+    """K(x, z) = exp(−Σ_i (x_i − z_i)² / s_i²): a large s_i says that input i hardly matters (paper 4)."""
+
+    scales: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        scales = tuple(float(s) for s in np.atleast_1d(np.asarray(self.scales, dtype=float)))
+        if not scales:
+            raise ValueError("An ARD kernel needs one scale for each input, got none.")
+        for s in scales:
+            require_positive("Each scale of an ARD kernel", s)
+        object.__setattr__(self, "scales", scales)
+
+    @property
+    def log_params(self) -> Array:
+        return np.log(self.scales)
+
+    @property
+    def param_names(self) -> tuple[str, ...]:
+        return tuple(f"scale_{i}" for i in range(len(self.scales)))
+
+    def with_log_params(self, log_params: Array) -> ARD:
+        return ARD(tuple(np.exp(np.asarray(log_params, dtype=float))))
+
+    def check_width(self, n_features: int) -> None:
+        if n_features != len(self.scales):
+            raise ValueError(
+                f"The ARD kernel has {len(self.scales)} scales but the inputs have {n_features} columns; "
+                "give one scale for each column."
+            )
+
+    def __call__(self, X: Array, Z: Array | None = None) -> Array:
+        self.check_width(X.shape[1])
+        scales = np.asarray(self.scales)
+        return _exponential(_squared_distances(X / scales, None if Z is None else Z / scales), 1.0)
+
+    def diag(self, X: Array) -> Array:
+        return np.ones(len(X))
+
+    def gradient(self, X: Array, Z: Array | None = None) -> Iterator[Array]:
+        K = self(X, Z)
+        Z = X if Z is None else Z
+        for i, scale in enumerate(self.scales):
+            yield 2.0 * K * ((X[:, i, None] - Z[None, :, i]) / scale) ** 2
+
+    def contract(self, X: Array, W: Array, K: Array | None = None) -> Array:
+        B = W * (self(X) if K is None else K)
+        return 2.0 * _contract_squared_differences(X / np.asarray(self.scales), B)
+
+    def starting_points(self, X: Array) -> Array:
+        # As many inputs, so many ways to start: spherical kernels of several widths (paper 4 starts from one).
+        spherical = np.log(_START_FACTORS * np.sqrt(X.shape[1]))[:, None] * np.ones(X.shape[1])
+        return np.vstack([self.log_params, spherical])
+
+    def log_bounds(self, X: Array) -> Array:
+        return np.tile(np.log(np.array([_BOUND_FACTORS]) * np.sqrt(X.shape[1])), (len(self.scales), 1))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": "ARD", "scales": list(self.scales)}

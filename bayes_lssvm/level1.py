@@ -1,0 +1,270 @@
+"""Level 1: the posterior of the weights w and the bias b given μ and ζ (paper 0, section 3 and appendix A).
+
+The posterior is Gaussian and exact. In the primal, for an explicit feature map,
+
+    Q = H⁻¹,   H = [[μI + ζΥΥᵀ, ζΥ1], [ζ1ᵀΥᵀ, ζN]]                                         (3.7, A.1 with H12 = ζΥ1)
+
+In the dual only kernel evaluations appear. With the spectrum λ, V of the centred kernel matrix and Q₁₁ = (μI + ζG)⁻¹,
+
+    uᵀQ₁₁u' = (1/μ) [ uᵀu' − Σ_i γ/(1 + γλ_i) (v_iᵀΥᵀu)(v_iᵀΥᵀu') ]                        (3.11 without a 1/λ)
+
+for u = φ(x) − m̂_• (paper 0's class-centred form) and for u = φ(x) − m̂_Υ, where z = wᵀφ(x) + b has the variance
+
+    σ_z² = (φ(x) − m̂_Υ)ᵀ Q₁₁ (φ(x) − m̂_Υ) + 1/(Nζ)                                       (paper 2, eq 12, sign mended)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from ._errors import require_positive
+from ._typing import AnyArray, Array
+from .kernels import Kernel
+from .solvers import KKTSolution, solve_spectral
+from .spectrum import CentredSpectrum
+
+_BLOCK_DOUBLES = 8_000_000
+# Directions whose Σγλ is below this share of the smallest variance are left out of predictions: by Cauchy–Schwarz
+# each lowers a variance by at most γλ_i/(1 + γλ_i) times the prior's, so the bound is rigorous.
+_NEGLIGIBLE = 1e-10
+
+
+@dataclass(frozen=True)
+class PrimalPosterior:
+    """Gaussian posterior of (w, b) in an explicit feature space.
+
+    Attributes
+    ----------
+    w : array of shape (n_f,)
+    b : float
+    covariance : array of shape (n_f + 1, n_f + 1)
+        Q, the bias last.
+    log_det_hessian : float
+        log det H.
+    """
+
+    w: Array
+    b: float
+    covariance: Array
+    log_det_hessian: float
+    mu: float
+    zeta: float
+
+    @classmethod
+    def fit(cls, features: Array, y: Array, *, mu: float, zeta: float) -> PrimalPosterior:
+        """Posterior for the features φ(X) of shape (N, n_f) and targets y of shape (N,)."""
+        require_positive("mu", mu)
+        require_positive("zeta", zeta)
+        n, n_f = features.shape
+        H = np.empty((n_f + 1, n_f + 1))
+        H[:n_f, :n_f] = zeta * features.T @ features
+        H[np.arange(n_f), np.arange(n_f)] += mu
+        H[:n_f, n_f] = H[n_f, :n_f] = zeta * features.sum(axis=0)
+        H[n_f, n_f] = n * zeta
+        factor = cho_factor(H, lower=True)
+        mean = cho_solve(factor, zeta * np.append(features.T @ y, y.sum()))  # 2.30 with the right side 1ᵀY
+        log_det = 2.0 * float(np.log(np.diag(factor[0])).sum())
+        return cls(mean[:-1], float(mean[-1]), cho_solve(factor, np.eye(n_f + 1)), log_det, mu, zeta)
+
+    def latent_mean(self, features: Array) -> Array:
+        """z_MP = wᵀφ(x) + b."""
+        return np.asarray(features @ self.w + self.b)
+
+    def latent_variance(self, features: Array) -> Array:
+        """σ_z² = gᵀH⁻¹g with g = [φ(x); 1]."""
+        g = np.hstack([features, np.ones((len(features), 1))])
+        return np.asarray(np.einsum("ij,jk,ik->i", g, self.covariance, g))
+
+    def sample(self, n_samples: int, rng: np.random.Generator) -> Array:
+        """Draws of [w; b], of shape (n_samples, n_f + 1)."""
+        mean = np.append(self.w, self.b)
+        return rng.multivariate_normal(mean, self.covariance, size=n_samples, method="cholesky")
+
+
+class ClassMoments(NamedTuple):
+    """Mean and variance of e_• = wᵀ(φ(x) − m̂_•) for one class, each of shape (n,) (3.9, 3.10)."""
+
+    mean: Array
+    variance: Array
+
+
+class Projection(NamedTuple):
+    """What a block of new points needs: Σα_iK(x, x_i), the projected kernel rows, their mean and the diagonal."""
+
+    output: Array  # [n]
+    projected: Array  # [n, r]
+    cross_mean: Array  # [n]  mean_i K(x, x_i)
+    class_means: Array  # [n, C]  mean over each given group of points
+    diagonal: Array  # [n]
+
+
+@dataclass(frozen=True)
+class DualPosterior:
+    """Gaussian posterior of the latent function z(x) = wᵀφ(x) + b for any kernel.
+
+    Attributes
+    ----------
+    kernel, X : the kernel and the (standardised) training inputs of shape (N, d)
+    alpha : array of shape (N,)
+        Support values.
+    intercept : float
+        b_MP.
+    factor : array of shape (N, r)
+        V diag(√(γ/(1 + γλ))), directions that cannot matter left out.
+    kernel_means : array of shape (N,)
+        Ω1/N.
+    """
+
+    kernel: Kernel
+    X: Array
+    alpha: Array
+    intercept: float
+    mu: float
+    zeta: float
+    factor: Array
+    kernel_means: Array
+
+    @classmethod
+    def from_spectrum(
+        cls, kernel: Kernel, X: Array, spectrum: CentredSpectrum, *, mu: float, zeta: float
+    ) -> DualPosterior:
+        """The posterior at (μ, ζ) from the decomposition of the kernel matrix."""
+        require_positive("mu", mu)
+        require_positive("zeta", zeta)
+        gamma = zeta / mu
+        solution: KKTSolution = solve_spectral(spectrum, gamma)
+        gl = gamma * spectrum.eigenvalues
+        allowed = max(_NEGLIGIBLE / (1.0 + gl[-1] / spectrum.n), spectrum.n * float(np.finfo(float).eps))
+        kept = int(np.searchsorted(np.cumsum(gl), allowed, side="right"))
+        factor = spectrum.vectors[:, kept:] * np.sqrt(gamma / (1.0 + gl[kept:]))
+        return cls(kernel, X, solution.alpha, solution.intercept, mu, zeta, factor, spectrum.kernel_means)
+
+    @property
+    def n(self) -> int:
+        """Number of training points."""
+        return len(self.alpha)
+
+    def latent_mean(self, X: Array) -> Array:
+        """z_MP(x) = Σ α_i K(x, x_i) + b for each row of X."""
+        return np.concatenate([p.output for p in self.project(X, variance=False)]) + self.intercept
+
+    def latent_variance(self, X: Array) -> Array:
+        """σ_z²(x) for each row of X."""
+        return self.latent_moments(X)[1]
+
+    def latent_moments(self, X: Array) -> tuple[Array, Array]:
+        """z_MP and σ_z² for each row of X, from one pass over the kernel rows."""
+        centre = (self.kernel_means @ self.factor)[None, :]  # [1, r]
+        grand_mean = float(self.kernel_means.mean())
+        means, variances = [], []
+        for p in self.project(X):
+            means.append(p.output + self.intercept)
+            squared = p.diagonal - 2.0 * p.cross_mean + grand_mean  # ‖φ(x) − m̂_Υ‖²
+            about = self.variance_about(squared[:, None], p.projected, centre)[:, 0]
+            variances.append(about + 1.0 / (self.n * self.zeta))
+        return np.concatenate(means), np.concatenate(variances)
+
+    def latent_covariance(self, X: Array) -> Array:
+        """Covariance of z at the rows of X, of shape (n, n)."""
+        K = self.kernel(X, self.X)
+        centred = K @ self.factor - self.kernel_means @ self.factor
+        row = K.mean(axis=1)
+        inner = self.kernel(X) - row[:, None] - row[None, :] + self.kernel_means.mean()
+        return np.asarray((inner - centred @ centred.T) / self.mu + 1.0 / (self.n * self.zeta))
+
+    def variance_about(self, squared: Array, projected: Array, centres: Array) -> Array:
+        """(φ(x) − m)ᵀQ₁₁(φ(x) − m), of shape (n, C), for C centres m of which `centres` are the projections.
+
+        `squared` of shape (n, C) holds ‖φ(x) − m‖². The sum over directions is expanded, ‖p − c‖² = ‖p‖² − 2pᵀc + ‖c‖²,
+        so that several centres cost one pass over the projections.
+        """
+        own = np.einsum("ij,ij->i", projected, projected)[:, None]
+        explained = own - 2.0 * (projected @ centres.T) + np.einsum("ij,ij->i", centres, centres)
+        return np.asarray(np.maximum(squared - explained, 0.0) / self.mu)
+
+    def project(self, X: Array, *, groups: tuple[AnyArray, ...] = (), variance: bool = True) -> Iterator[Projection]:
+        """Kernel rows of X in blocks, reduced to what moments need.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        groups : tuple of boolean arrays of shape (N,)
+            Groups of training points whose mean kernel value is wanted.
+        variance : bool
+            Whether the projections on `factor` are needed.
+        """
+        rows = max(1, _BLOCK_DOUBLES // max(self.n, 1))
+        averages = np.stack([g / g.sum() for g in groups], axis=1) if groups else np.empty((self.n, 0))
+        columns = np.column_stack([self.alpha, np.full(self.n, 1.0 / self.n), averages])
+        for start in range(0, len(X), rows):
+            block = X[start : start + rows]
+            K = self.kernel(block, self.X)
+            linear = K @ columns
+            projected = K @ self.factor if variance else np.empty((len(block), 0))
+            yield Projection(linear[:, 0], projected, linear[:, 1], linear[:, 2:], self.kernel.diag(block))
+
+
+@dataclass(frozen=True)
+class ClassCentres:
+    """The two class centres m̂_± in feature space, as the posterior sees them (3.9–3.11).
+
+    Attributes
+    ----------
+    members : array of bool of shape (N, 2)
+        Points of class +1 and of class −1.
+    projected_mean : array of shape (2,)
+        m̂_d•: the mean of Σ_i α_i K(x_i, x_j) over the class.
+    inner : array of shape (2,)
+        ‖m̂_•‖².
+    centre : array of shape (2, r)
+        The centres projected on the posterior's factor.
+    zeta_star : float
+        ζ_*, the precision of the errors around the projected class centres.
+    """
+
+    members: AnyArray
+    projected_mean: Array
+    inner: Array
+    centre: Array
+    zeta_star: float
+
+    @classmethod
+    def from_posterior(cls, posterior: DualPosterior, y: Array, gamma_eff: float) -> ClassCentres:
+        """Class centres for labels y = ±1."""
+        members = np.stack([y > 0, y <= 0], axis=1)
+        weights = members / members.sum(axis=0)  # [N, 2]
+        rows = max(1, _BLOCK_DOUBLES // posterior.n)
+        outputs, class_rows = np.empty(posterior.n), np.empty((posterior.n, 2))
+        for start in range(0, posterior.n, rows):
+            K = posterior.kernel(posterior.X[start : start + rows], posterior.X)
+            outputs[start : start + rows] = K @ posterior.alpha
+            class_rows[start : start + rows] = K @ weights
+        projected_mean = weights.T @ outputs
+        deviations = outputs - members @ projected_mean  # e_{i,•}
+        scatter = float(deviations @ deviations)
+        floor = np.finfo(float).tiny
+        zeta_star = max(posterior.n - gamma_eff, floor) / max(scatter, floor)
+        return cls(
+            members,
+            projected_mean,
+            np.einsum("ij,ij->j", weights, class_rows),
+            class_rows.T @ posterior.factor,
+            min(zeta_star, 1e300),
+        )
+
+    def moments(self, posterior: DualPosterior, X: Array) -> tuple[ClassMoments, ClassMoments]:
+        """Mean and variance of e₊ and e₋ for each row of X."""
+        groups = (self.members[:, 0], self.members[:, 1])
+        means: list[Array] = []
+        variances: list[Array] = []
+        for p in posterior.project(X, groups=groups):
+            means.append(p.output[:, None] - self.projected_mean)
+            squared = p.diagonal[:, None] - 2.0 * p.class_means + self.inner  # ‖φ(x) − m̂_•‖²
+            variances.append(posterior.variance_about(squared, p.projected, self.centre))
+        mean, variance = np.concatenate(means), np.concatenate(variances)
+        return ClassMoments(mean[:, 0], variance[:, 0]), ClassMoments(mean[:, 1], variance[:, 1])

@@ -1,0 +1,291 @@
+"""The centred kernel matrix, reduced once so that every γ afterwards costs O(N).
+
+With M = I − 11ᵀ/N, all of levels 2 and 3 depends on the kernel matrix Ω only through MΩM (paper 0, eq 3.15). We work
+in an orthonormal basis of the complement of the constant vector, made by one Householder reflection, in which exactly
+N − 1 eigenvalues λ_i remain, zeros included, and t = Vᵀy holds all of the centred targets. With s = 1/γ, a few sums
+say everything:
+
+    log_det = Σ log(λ_i + s)        q_k = Σ t_i² / (λ_i + s)^k        tr_k = Σ 1 / (λ_i + s)^k
+
+    E_W + γ E_D = q_1 / 2      E_D = s² q_2 / 2      E_W = (q_1 − s q_2) / 2      γ_eff = N − s tr_1
+
+`TridiagonalReduction` gives these sums from T = QᵀMΩMQ without eigenvalues: one LAPACK `sytrd`, a fraction of an
+eigendecomposition, whose basis starts at the targets, so that t = ‖t‖e₁. `CentredSpectrum` has eigenvalues and
+eigenvectors; it is computed once, for the kernel that is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.linalg import blas, eigh, lapack
+
+from ._errors import NotPositiveSemidefiniteError
+from ._typing import Array
+
+_EPS = float(np.finfo(float).eps)
+# γ λ_max beyond which 1/γ is below any noise that double precision could tell from none
+_MAX_GAMMA_LAMBDA = 1e12
+# Eigenvalues of the centred matrix carry the rounding of the whole one: about eps·‖Ω‖, however small they are.
+_ROUNDING = 100 * _EPS
+# products of eight pivots stay far from overflow and underflow, and one logarithm serves them all
+_LOG_GROUP = 8
+
+
+class SpectralSums(NamedTuple):
+    """The sums of the module's docstring, each of the shape of γ.
+
+    Two are there in two forms, because a difference of nearly equal numbers would lose their digits at one end of γ:
+    tr1 = (N − γ_eff)/s with d_eff = γ_eff − 1, and q2 = 2 E_D/s² with w = 2 E_W.
+    """
+
+    log_det: Array
+    q1: Array
+    q2: Array
+    tr1: Array
+    d_eff: Array
+    w: Array
+
+
+class Reduction(Protocol):
+    """What levels 2 and 3 need to know of a kernel matrix and its targets."""
+
+    @property
+    def n(self) -> int:
+        """Number of data points N."""
+
+    @property
+    def lambda_max(self) -> float:
+        """The largest eigenvalue of MΩM, or a bound of its size."""
+
+    @property
+    def total(self) -> float:
+        """‖My‖², the centred sum of squares of the targets."""
+
+    @property
+    def gamma_max(self) -> float:
+        """The largest γ at which 1/γ stands above the rounding of the eigenvalues."""
+
+    def sums(self, gamma: Array) -> SpectralSums:
+        """The sums for each γ."""
+
+    def values(self, gamma: Array) -> tuple[Array, Array]:
+        """log_det and q_1 for each γ."""
+
+
+def _reflector(x: Array) -> tuple[Array, float]:
+    """V and τ with (I − τvvᵀ)x = ∓‖x‖e₁."""
+    v = x.copy()
+    norm = float(np.linalg.norm(x))
+    if norm == 0.0:
+        return v, 0.0
+    v[0] += np.copysign(norm, x[0])
+    return v, 2.0 / float(v @ v)
+
+
+def _reflect_symmetric(A: Array, v: Array, tau: float) -> Array:
+    """(I − τvvᵀ) A (I − τvvᵀ) in place, in the lower triangle of a Fortran-ordered A only."""
+    if tau == 0.0:
+        return A
+    p = tau * blas.dsymv(1.0, A, v, lower=1)
+    w = p - (0.5 * tau * float(v @ p)) * v
+    return np.asarray(blas.dsyr2(-1.0, v, w, lower=1, a=A, overwrite_a=1))
+
+
+def _largest_gamma(lambda_max: float, kernel_norm: float) -> float:
+    return 1.0 / max(lambda_max / _MAX_GAMMA_LAMBDA, _ROUNDING * kernel_norm)
+
+
+def _centre(K: Array, y: Array) -> tuple[Array, Array, Array, float]:
+    """MΩM and My in a basis of the complement of 1 (lower triangle), with the reflection that made it."""
+    n = len(y)
+    v, tau = _reflector(np.full(n, 1.0 / np.sqrt(n)))
+    A = _reflect_symmetric(np.array(K, dtype=float, order="F"), v, tau)
+    t = y - tau * float(v @ y) * v
+    return np.asfortranarray(A[1:, 1:]), t[1:], v, tau
+
+
+@dataclass(frozen=True)
+class TridiagonalReduction:
+    """T = QᵀMΩMQ with t = ‖t‖e₁: O(N) for every γ without an eigendecomposition."""
+
+    diagonal: Array
+    off_diagonal: Array
+    total: float
+    lambda_max: float
+    kernel_norm: float
+
+    @property
+    def n(self) -> int:
+        return len(self.diagonal) + 1
+
+    @property
+    def gamma_max(self) -> float:
+        return _largest_gamma(self.lambda_max, self.kernel_norm)
+
+    @classmethod
+    def from_kernel_matrix(cls, K: Array, y: Array) -> TridiagonalReduction:
+        """Reduce the kernel matrix Ω of shape (N, N) with targets y of shape (N,)."""
+        A, t, _, _ = _centre(K, y)
+        v, tau = _reflector(t)
+        A = _reflect_symmetric(A, v, tau)
+        lwork = int(lapack.dsytrd_lwork(len(A), lower=1)[0])
+        # the reflections of sytrd leave e₁ alone, so the targets stay there
+        _, d, e, _, info = lapack.dsytrd(A, lower=1, lwork=lwork, overwrite_a=1)
+        if info != 0:  # pragma: no cover - only for an illegal argument
+            raise RuntimeError(f"LAPACK sytrd failed with info = {info}.")
+        e_left, e_right = np.append(0.0, np.abs(e)), np.append(np.abs(e), 0.0)
+        bound = float(np.max(np.abs(d) + e_left + e_right))  # Gershgorin
+        return cls(d, e, float(t @ t), max(bound, float(np.finfo(float).tiny)), float(np.linalg.norm(K)))
+
+    def _pivots(self, s: Array, *, reverse: bool) -> Array:
+        """D of T + sI = LDLᵀ for each s, all factorised in one call of LAPACK's pttrf: shape (G, N − 1)."""
+        m = len(self.diagonal)
+        d, e = (self.diagonal[::-1], self.off_diagonal[::-1]) if reverse else (self.diagonal, self.off_diagonal)
+        stacked_d = (d + s[:, None]).ravel()
+        stacked_e = np.zeros((len(s), m))  # a zero between the blocks uncouples them
+        stacked_e[:, : m - 1] = e
+        D, _, info = lapack.dpttrf(stacked_d, stacked_e.ravel()[:-1], overwrite_d=1, overwrite_e=1)
+        if info != 0:
+            self._refuse_indefinite()
+        return np.asarray(D).reshape(len(s), m)
+
+    def _refuse_indefinite(self) -> None:
+        eigenvalues, info = lapack.dsterf(self.diagonal, self.off_diagonal)
+        smallest = float(np.min(eigenvalues)) if info == 0 else float("nan")
+        raise NotPositiveSemidefiniteError(
+            f"The centred kernel matrix is not positive semi-definite: its smallest eigenvalue is {smallest:.3g}, "
+            f"its largest {float(np.max(eigenvalues)):.3g}. The evidence needs a kernel that is an inner product."
+        )
+
+    def values(self, gamma: Array) -> tuple[Array, Array]:
+        """log_det and q_1 for each γ: what J4 needs, from one factorisation that ends at the targets."""
+        s = 1.0 / np.atleast_1d(np.asarray(gamma, dtype=float))
+        D = self._pivots(s, reverse=True)
+        # (T + s)⁻¹₁₁ is the inverse of the last pivot of the reversed factorisation
+        return _log_product(D), self.total / D[:, -1]
+
+    def sums(self, gamma: Array) -> SpectralSums:
+        s = 1.0 / np.atleast_1d(np.asarray(gamma, dtype=float))
+        backward = self._pivots(s, reverse=True)
+        forward = self._pivots(s, reverse=False)
+        # the diagonal of the inverse from the two factorisations: 1 / (d⁺_i + d⁻_i − T_ii)
+        inverse_diagonal = 1.0 / (forward + backward[:, ::-1] - (self.diagonal + s[:, None]))
+        tr1 = inverse_diagonal.sum(axis=1)
+        q1, q2 = self.total / backward[:, -1], self._q2(s)
+        d_eff, w = len(self.diagonal) - s * tr1, q1 - s * q2
+        return SpectralSums(_log_product(backward), q1, q2, tr1, np.maximum(d_eff, 0.0), np.maximum(w, 0.0))
+
+    def _q2(self, s: Array) -> Array:
+        rhs = np.zeros(len(self.diagonal))
+        rhs[0] = np.sqrt(self.total)
+        q2 = np.empty_like(s)
+        for i, shift in enumerate(s):
+            _, _, x, info = lapack.dptsv(self.diagonal + shift, self.off_diagonal, rhs)
+            if info != 0:
+                self._refuse_indefinite()
+            q2[i] = float(np.vdot(x, x))
+        return q2
+
+
+def _log_product(D: Array) -> Array:
+    """Σ_j log D_ij for positive D, with one logarithm for each group of eight factors."""
+    whole = D.shape[1] // _LOG_GROUP * _LOG_GROUP
+    grouped = D[:, :whole].reshape(len(D), -1, _LOG_GROUP).prod(axis=2)
+    tail = D[:, whole:]
+    if not np.all((grouped > 1e-280) & (grouped < 1e280)):  # extreme scales: the plain sum
+        return np.asarray(np.log(D).sum(axis=1))
+    return np.asarray(np.log(grouped).sum(axis=1) + np.log(tail).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class CentredSpectrum:
+    """Eigenvalues λ and eigenvectors V of MΩM on the complement of 1, with t = Vᵀy (eq 3.15, all N − 1 of them).
+
+    Attributes
+    ----------
+    eigenvalues : array of shape (N − 1,)
+        λ_i in ascending order; rounding below zero is set to zero.
+    vectors : array of shape (N, N − 1)
+        Orthonormal, each orthogonal to the constant vector.
+    t : array of shape (N − 1,)
+        Vᵀy.
+    y_mean : float
+        m̂_Y, the mean of the targets.
+    kernel_means : array of shape (N,)
+        Ω1/N: the inner products of the points with the mean m̂_Υ of the features.
+    kernel_norm : float
+        Frobenius norm of Ω, the scale of rounding.
+    """
+
+    eigenvalues: Array
+    vectors: Array
+    t: Array
+    y_mean: float
+    kernel_means: Array
+    kernel_norm: float
+
+    @property
+    def n(self) -> int:
+        return len(self.eigenvalues) + 1
+
+    @property
+    def gamma_max(self) -> float:
+        return _largest_gamma(self.lambda_max, self.kernel_norm)
+
+    @property
+    def total(self) -> float:
+        return float(self.t @ self.t)
+
+    @property
+    def lambda_max(self) -> float:
+        return max(float(self.eigenvalues[-1]), float(np.finfo(float).tiny))
+
+    @property
+    def rank(self) -> int:
+        """N_eff: the number of eigenvalues above rounding. Counts only; no value depends on it."""
+        return int(np.sum(self.eigenvalues > _ROUNDING * self.kernel_norm))
+
+    @classmethod
+    def from_kernel_matrix(cls, K: Array, y: Array) -> CentredSpectrum:
+        """Decompose the kernel matrix Ω of shape (N, N) with targets y of shape (N,)."""
+        A, t, v, tau = _centre(K, y)
+        eigenvalues, U = eigh(A, lower=True, driver="evd", overwrite_a=True, check_finite=False)
+        kernel_norm, largest = float(np.linalg.norm(K)), max(float(eigenvalues[-1]), 0.0)
+        if eigenvalues[0] < -_ROUNDING * kernel_norm:
+            raise NotPositiveSemidefiniteError(
+                "The centred kernel matrix is not positive semi-definite: its smallest eigenvalue is "
+                f"{eigenvalues[0]:.3g}, its largest {largest:.3g}. The evidence needs a kernel that is an inner "
+                "product."
+            )
+        coefficients = U.T @ t
+        V = np.empty((len(y), len(y) - 1), order="F")
+        V[0] = 0.0
+        V[1:] = U
+        V -= np.outer(tau * v, v[1:] @ U)  # back through the reflection
+        return cls(np.maximum(eigenvalues, 0.0), V, coefficients, float(np.mean(y)), K.mean(axis=1), kernel_norm)
+
+    def with_targets(self, y: Array) -> CentredSpectrum:
+        """The same kernel matrix with other targets: no new decomposition."""
+        y = np.asarray(y, dtype=float)
+        return replace(self, t=self.vectors.T @ y, y_mean=float(y.mean()))
+
+    def sums(self, gamma: Array) -> SpectralSums:
+        shifted = self.eigenvalues + 1.0 / np.atleast_1d(np.asarray(gamma, dtype=float))[:, None]  # [G, N-1]
+        inverse = 1.0 / shifted
+        t2 = self.t**2
+        return SpectralSums(
+            log_det=np.log(shifted).sum(axis=1),
+            q1=inverse @ t2,
+            q2=inverse**2 @ t2,
+            tr1=inverse.sum(axis=1),
+            d_eff=inverse @ self.eigenvalues,
+            w=inverse**2 @ (self.eigenvalues * t2),
+        )
+
+    def values(self, gamma: Array) -> tuple[Array, Array]:
+        """log_det and q_1 for each γ."""
+        sums = self.sums(gamma)
+        return sums.log_det, sums.q1

@@ -1,0 +1,1 @@
+"""Independent NumPyro programs of the model that `bayes_lssvm` solves in closed form."""
