@@ -15,10 +15,10 @@ from scipy.special import logsumexp
 from tqdm.auto import tqdm
 
 from ._typing import Array
-from .kernels import Kernel, as_kernel, check_positive_semidefinite
-from .level3 import DEFAULT_PRIOR_SD, Level3, evaluate
+from .evidence_gradient import Objective
+from .kernels import Kernel, as_kernel
+from .level3 import DEFAULT_PRIOR_SD, Level3, as_prior_sd, evaluate
 from .refinement import refine as refine_kernel
-from .spectrum import CentredSpectrum
 
 
 def kass_raftery(log_bayes_factor: float) -> str:
@@ -182,12 +182,12 @@ def compare(
     for spec in tqdm(list(kernels), desc="comparing kernels", disable=None if progress else True, leave=False):
         kernel = as_kernel(spec, X.shape[1])
         if refine:
-            kernel = refine_kernel(kernel, X, y, occam=occam, prior_sd=prior_sd, seed=seed).kernel
-        K = kernel(X)
-        check_positive_semidefinite(kernel, K)
-        level3 = evaluate(CentredSpectrum.from_kernel_matrix(K, y), prior_sd=prior_sd)
+            chosen = refine_kernel(kernel, X, y, occam=occam, prior_sd=prior_sd, seed=seed).optima[0]
+        else:
+            chosen = Objective(X, y, occam, as_prior_sd(prior_sd)).evaluate(kernel)
+        level3 = evaluate(chosen.reduction, prior_sd=prior_sd, level2=chosen.level2)
         value = level3.log_evidence if occam else level3.log_evidence_without_occam
-        candidates.append(Candidate(kernel, level3, value))
+        candidates.append(Candidate(chosen.kernel, level3, value))
     order = sorted(range(len(candidates)), key=lambda i: -candidates[i].log_evidence)
     values = np.array([candidates[i].log_evidence for i in order])
     joint = values + np.log(prior[order])

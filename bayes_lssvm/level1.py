@@ -4,13 +4,16 @@ The posterior is Gaussian and exact. In the primal, for an explicit feature map,
 
     Q = H⁻¹,   H = [[μI + ζΥΥᵀ, ζΥ1], [ζ1ᵀΥᵀ, ζN]]                                         (3.7, A.1 with H12 = ζΥ1)
 
-In the dual only kernel evaluations appear. With the spectrum λ, V of the centred kernel matrix and Q₁₁ = (μI + ζG)⁻¹,
+In the dual only kernel evaluations appear. With Q₁₁ = (μI + ζG)⁻¹, s = 1/γ and M the centring matrix,
 
-    uᵀQ₁₁u' = (1/μ) [ uᵀu' − Σ_i γ/(1 + γλ_i) (v_iᵀΥᵀu)(v_iᵀΥᵀu') ]                        (3.11 without a 1/λ)
+    uᵀQ₁₁u' = (1/μ) [ uᵀu' − (Υᵀu)ᵀ R (Υᵀu') ],     R = M(MΩM + sI)⁻¹M = Σ_i v_iv_iᵀ γ/(1 + γλ_i)     (3.11)
 
 for u = φ(x) − m̂_• (paper 0's class-centred form) and for u = φ(x) − m̂_Υ, where z = wᵀφ(x) + b has the variance
 
     σ_z² = (φ(x) − m̂_Υ)ᵀ Q₁₁ (φ(x) − m̂_Υ) + 1/(Nζ)                                       (paper 2, eq 12, sign mended)
+
+The sum over eigenvectors and the Cholesky factor of MΩM + sI give the same R; the factor is the cheaper one to apply,
+and unlike the printed form it divides by no eigenvalue.
 """
 
 from __future__ import annotations
@@ -20,18 +23,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import blas, cho_factor, cho_solve, lapack
 
 from ._errors import require_positive
 from ._typing import AnyArray, Array
 from .kernels import Kernel
-from .solvers import KKTSolution, solve_spectral
 from .spectrum import CentredSpectrum
 
 _BLOCK_DOUBLES = 8_000_000
-# Directions whose Σγλ is below this share of the smallest variance are left out of predictions: by Cauchy–Schwarz
-# each lowers a variance by at most γλ_i/(1 + γλ_i) times the prior's, so the bound is rigorous.
-_NEGLIGIBLE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -94,13 +93,13 @@ class ClassMoments(NamedTuple):
 
 
 class Projection(NamedTuple):
-    """What a block of new points needs: Σα_iK(x, x_i), the projected kernel rows, their mean and the diagonal."""
+    """What a block of new points needs of its kernel rows."""
 
-    output: Array  # [n]
-    projected: Array  # [n, r]
+    output: Array  # [n]  Σ α_i K(x, x_i)
+    whitened: Array  # [n, N]  p with pᵀp = θ(x)ᵀ R θ(x)
     cross_mean: Array  # [n]  mean_i K(x, x_i)
     class_means: Array  # [n, C]  mean over each given group of points
-    diagonal: Array  # [n]
+    diagonal: Array  # [n]  K(x, x)
 
 
 @dataclass(frozen=True)
@@ -114,8 +113,8 @@ class DualPosterior:
         Support values.
     intercept : float
         b_MP.
-    factor : array of shape (N, r)
-        V diag(√(γ/(1 + γλ))), directions that cannot matter left out.
+    inverse_factor : array of shape (N, N)
+        L⁻¹, lower triangular, with LLᵀ = MΩM + I/γ.
     kernel_means : array of shape (N,)
         Ω1/N.
     """
@@ -126,28 +125,58 @@ class DualPosterior:
     intercept: float
     mu: float
     zeta: float
-    factor: Array
+    inverse_factor: Array
     kernel_means: Array
+
+    @classmethod
+    def from_kernel_matrix(
+        cls, kernel: Kernel, X: Array, K: Array, y: Array, *, mu: float, zeta: float
+    ) -> DualPosterior:
+        """The posterior at (μ, ζ) from the kernel matrix: one Cholesky factor and its inverse."""
+        means = K.mean(axis=1)
+        C = np.array(K, dtype=float, order="F")
+        C -= means[:, None]
+        C -= means[None, :] - means.mean()
+        return cls._from_centred(kernel, X, C, y, means, mu, zeta)
 
     @classmethod
     def from_spectrum(
         cls, kernel: Kernel, X: Array, spectrum: CentredSpectrum, *, mu: float, zeta: float
     ) -> DualPosterior:
         """The posterior at (μ, ζ) from the decomposition of the kernel matrix."""
+        V = spectrum.vectors
+        C = np.asfortranarray((V * spectrum.eigenvalues) @ V.T)
+        y = V @ spectrum.t + spectrum.y_mean
+        return cls._from_centred(kernel, X, C, y, spectrum.kernel_means, mu, zeta)
+
+    @classmethod
+    def _from_centred(
+        cls, kernel: Kernel, X: Array, C: Array, y: Array, means: Array, mu: float, zeta: float
+    ) -> DualPosterior:
         require_positive("mu", mu)
         require_positive("zeta", zeta)
-        gamma = zeta / mu
-        solution: KKTSolution = solve_spectral(spectrum, gamma)
-        gl = gamma * spectrum.eigenvalues
-        allowed = max(_NEGLIGIBLE / (1.0 + gl[-1] / spectrum.n), spectrum.n * float(np.finfo(float).eps))
-        kept = int(np.searchsorted(np.cumsum(gl), allowed, side="right"))
-        factor = spectrum.vectors[:, kept:] * np.sqrt(gamma / (1.0 + gl[kept:]))
-        return cls(kernel, X, solution.alpha, solution.intercept, mu, zeta, factor, spectrum.kernel_means)
+        C[np.diag_indices_from(C)] += mu / zeta
+        L, info = lapack.dpotrf(C, lower=1, clean=1, overwrite_a=1)
+        if info == 0:
+            L, info = lapack.dtrtri(L, lower=1, overwrite_c=1)
+        if info != 0:
+            raise np.linalg.LinAlgError(
+                f"The kernel matrix plus 1/γ = {mu / zeta:.3g} is not positive definite to rounding; γ is too large."
+            )
+        half = L @ (y - y.mean())
+        alpha = L.T @ half
+        alpha -= alpha.mean()  # M on the left of R
+        return cls(kernel, X, alpha, float(y.mean() - means @ alpha), mu, zeta, L, means)
 
     @property
     def n(self) -> int:
         """Number of training points."""
         return len(self.alpha)
+
+    def whiten(self, rows: Array) -> Array:
+        """Rows p of shape (n, N) with pp'ᵀ = θ R θ'ᵀ for rows θ of shape (n, N), which are overwritten."""
+        rows -= rows.mean(axis=1, keepdims=True)
+        return np.asarray(blas.dtrmm(1.0, self.inverse_factor, rows.T, side=0, lower=1, overwrite_b=1)).T
 
     def latent_mean(self, X: Array) -> Array:
         """z_MP(x) = Σ α_i K(x, x_i) + b for each row of X."""
@@ -159,32 +188,32 @@ class DualPosterior:
 
     def latent_moments(self, X: Array) -> tuple[Array, Array]:
         """z_MP and σ_z² for each row of X, from one pass over the kernel rows."""
-        centre = (self.kernel_means @ self.factor)[None, :]  # [1, r]
+        centre = self.whiten(self.kernel_means[None, :].copy())  # [1, N]
         grand_mean = float(self.kernel_means.mean())
         means, variances = [], []
         for p in self.project(X):
             means.append(p.output + self.intercept)
             squared = p.diagonal - 2.0 * p.cross_mean + grand_mean  # ‖φ(x) − m̂_Υ‖²
-            about = self.variance_about(squared[:, None], p.projected, centre)[:, 0]
+            about = self.variance_about(squared[:, None], p.whitened, centre)[:, 0]
             variances.append(about + 1.0 / (self.n * self.zeta))
         return np.concatenate(means), np.concatenate(variances)
 
     def latent_covariance(self, X: Array) -> Array:
         """Covariance of z at the rows of X, of shape (n, n)."""
         K = self.kernel(X, self.X)
-        centred = K @ self.factor - self.kernel_means @ self.factor
         row = K.mean(axis=1)
+        centred = self.whiten(K - self.kernel_means)
         inner = self.kernel(X) - row[:, None] - row[None, :] + self.kernel_means.mean()
         return np.asarray((inner - centred @ centred.T) / self.mu + 1.0 / (self.n * self.zeta))
 
-    def variance_about(self, squared: Array, projected: Array, centres: Array) -> Array:
-        """(φ(x) − m)ᵀQ₁₁(φ(x) − m), of shape (n, C), for C centres m of which `centres` are the projections.
+    def variance_about(self, squared: Array, whitened: Array, centres: Array) -> Array:
+        """(φ(x) − m)ᵀQ₁₁(φ(x) − m), of shape (n, C), for C centres m whose whitened kernel rows are given.
 
         `squared` of shape (n, C) holds ‖φ(x) − m‖². The sum over directions is expanded, ‖p − c‖² = ‖p‖² − 2pᵀc + ‖c‖²,
-        so that several centres cost one pass over the projections.
+        so that several centres cost one pass over the rows.
         """
-        own = np.einsum("ij,ij->i", projected, projected)[:, None]
-        explained = own - 2.0 * (projected @ centres.T) + np.einsum("ij,ij->i", centres, centres)
+        own = np.einsum("ij,ij->i", whitened, whitened)[:, None]
+        explained = own - 2.0 * (whitened @ centres.T) + np.einsum("ij,ij->i", centres, centres)
         return np.asarray(np.maximum(squared - explained, 0.0) / self.mu)
 
     def project(self, X: Array, *, groups: tuple[AnyArray, ...] = (), variance: bool = True) -> Iterator[Projection]:
@@ -196,7 +225,7 @@ class DualPosterior:
         groups : tuple of boolean arrays of shape (N,)
             Groups of training points whose mean kernel value is wanted.
         variance : bool
-            Whether the projections on `factor` are needed.
+            Whether the whitened rows are needed.
         """
         rows = max(1, _BLOCK_DOUBLES // max(self.n, 1))
         averages = np.stack([g / g.sum() for g in groups], axis=1) if groups else np.empty((self.n, 0))
@@ -205,8 +234,8 @@ class DualPosterior:
             block = X[start : start + rows]
             K = self.kernel(block, self.X)
             linear = K @ columns
-            projected = K @ self.factor if variance else np.empty((len(block), 0))
-            yield Projection(linear[:, 0], projected, linear[:, 1], linear[:, 2:], self.kernel.diag(block))
+            whitened = self.whiten(K) if variance else np.empty((len(block), 0))
+            yield Projection(linear[:, 0], whitened, linear[:, 1], linear[:, 2:], self.kernel.diag(block))
 
 
 @dataclass(frozen=True)
@@ -221,8 +250,8 @@ class ClassCentres:
         m̂_d•: the mean of Σ_i α_i K(x_i, x_j) over the class.
     inner : array of shape (2,)
         ‖m̂_•‖².
-    centre : array of shape (2, r)
-        The centres projected on the posterior's factor.
+    centre : array of shape (2, N)
+        The centres' kernel rows, whitened.
     zeta_star : float
         ζ_*, the precision of the errors around the projected class centres.
     """
@@ -253,7 +282,7 @@ class ClassCentres:
             members,
             projected_mean,
             np.einsum("ij,ij->j", weights, class_rows),
-            class_rows.T @ posterior.factor,
+            posterior.whiten(np.ascontiguousarray(class_rows.T)),
             min(zeta_star, 1e300),
         )
 
@@ -265,6 +294,6 @@ class ClassCentres:
         for p in posterior.project(X, groups=groups):
             means.append(p.output[:, None] - self.projected_mean)
             squared = p.diagonal[:, None] - 2.0 * p.class_means + self.inner  # ‖φ(x) − m̂_•‖²
-            variances.append(posterior.variance_about(squared, p.projected, self.centre))
+            variances.append(posterior.variance_about(squared, p.whitened, self.centre))
         mean, variance = np.concatenate(means), np.concatenate(variances)
         return ClassMoments(mean[:, 0], variance[:, 0]), ClassMoments(mean[:, 1], variance[:, 1])

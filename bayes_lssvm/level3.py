@@ -21,7 +21,7 @@ import numpy as np
 
 from ._typing import Array
 from .level2 import Level2, log_evidence_hessian, optimise
-from .spectrum import CentredSpectrum
+from .spectrum import CentredSpectrum, Reduction
 
 DEFAULT_PRIOR_SD = 3.0
 
@@ -100,9 +100,9 @@ def mackay_error_bars(result: Level2) -> ErrorBars:
     return ErrorBars(float(widths[0]), float(widths[1]), 0.0)
 
 
-def hessian_error_bars(spectrum: CentredSpectrum, result: Level2) -> tuple[ErrorBars, float]:
+def hessian_error_bars(reduction: Reduction, result: Level2) -> tuple[ErrorBars, float]:
     """Error bars from the exact Hessian at the mode, and ½ log det of the covariance."""
-    precision = -log_evidence_hessian(spectrum, result.mu, result.zeta)
+    precision = -log_evidence_hessian(reduction, result.mu, result.zeta)
     determinant = float(precision[0, 0] * precision[1, 1] - precision[0, 1] ** 2)
     if not (determinant > 0.0 and precision[0, 0] > 0.0):
         return ErrorBars(np.nan, np.nan, np.nan), np.nan
@@ -119,43 +119,45 @@ def log_occam(result: Level2, prior_sd: tuple[float, float]) -> Occam:
     return Occam(logs[0], logs[1], bool(max(ratios) > 1.0))
 
 
-def log_eq_5_3(spectrum: CentredSpectrum, result: Level2) -> float:
+def log_eq_5_3(reduction: Reduction, result: Level2) -> float:
     """Eq 5.3 in logs, rank-free and as printed otherwise."""
     n = result.n
     counts = np.array([result.d_eff, n - result.gamma_eff])
     if np.any(counts <= 0.0):
         return float("inf")
-    fit = (n - 1) * np.log(result.zeta) - np.log1p(result.gamma * spectrum.eigenvalues).sum()
+    log_det, _ = reduction.values(np.array([result.gamma]))
+    # Σ log(1 + γλ) = log_det + (N−1) log γ, and log ζ − log γ = log μ
+    fit = (n - 1) * np.log(result.mu) - float(log_det[0])
     return 0.5 * float(fit - np.log(counts).sum())
 
 
 def evaluate(
-    spectrum: CentredSpectrum,
+    reduction: Reduction,
     *,
     prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
     level2: Level2 | None = None,
 ) -> Level3:
-    """The evidence of the model whose kernel matrix `spectrum` decomposes.
+    """The evidence of the model whose kernel matrix was reduced.
 
     Parameters
     ----------
-    spectrum : CentredSpectrum
+    reduction : TridiagonalReduction or CentredSpectrum
     prior_sd : float or pair of floats
         Widths σ_logμ and σ_logζ of the prior, the denominator of 5.2.
     level2 : Level2, optional
         The mode, where it is known already.
     """
     widths = as_prior_sd(prior_sd)
-    result = optimise(spectrum) if level2 is None else level2
+    result = optimise(reduction) if level2 is None else level2
     occam = log_occam(result, widths)
-    hessian, log_volume = hessian_error_bars(spectrum, result)
+    hessian, log_volume = hessian_error_bars(reduction, result)
     return Level3(
         level2=result,
         log_evidence=result.log_evidence + occam.total,
         log_evidence_without_occam=result.log_evidence,
         log_occam_factor=occam.total,
         log_occam_factor_hessian=log_volume - float(np.log(widths).sum()),
-        log_eq_5_3=log_eq_5_3(spectrum, result),
+        log_eq_5_3=log_eq_5_3(reduction, result),
         mackay=mackay_error_bars(result),
         hessian=hessian,
         prior_sd=widths,

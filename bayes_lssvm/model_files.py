@@ -49,7 +49,7 @@ def save(model: Any, path: str | Path) -> Path:
         "X": posterior.X,
         "y": model.y_fit_,
         "alpha": posterior.alpha,
-        "factor": posterior.factor,
+        "inverse_factor": posterior.inverse_factor,
         "kernel_means": posterior.kernel_means,
         "mean": model.standardiser_.mean,
         "scale": model.standardiser_.scale,
@@ -154,7 +154,7 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, AnyArray]) -> BayesianLSS
         float(header["intercept"]),
         level2.mu,
         level2.zeta,
-        arrays["factor"],
+        np.asfortranarray(arrays["inverse_factor"]),
         arrays["kernel_means"],
     )
     model.standardiser_ = Standardiser(arrays["mean"], arrays["scale"])

@@ -1,53 +1,32 @@
-"""Refinement of kernel parameters: the evidence of level 3 climbed by its gradient in log parameters.
+"""Refinement of kernel parameters: the evidence of level 3 climbed by its gradient, from several starts.
 
-For kernel parameters θ let F(θ) = log p(D | μ_MP(θ), ζ_MP(θ), θ), level 2 solved anew for every θ. With s = 1/γ_MP,
-C = (Ω + sI)⁻¹, ρ = C1 and
-
-    R = C − ρρᵀ/1ᵀρ = M(MΩM + sI)⁺M,    α = Ry,    β = Rα,    q_k = yᵀRᵏy,    tr_k = tr Rᵏ on the complement of 1,
-
-the mode is stationary, so the explicit derivative is the whole one: dF = Σ_ij W_ij dΩ_ij with
-
-    W = −½ [ R − (N−1) ααᵀ/q_1 ].
-
-The Occam factor −½[log(γ_eff − 1) + log(N − γ_eff)] with γ_eff = N − s·tr_1 is not stationary in s. Its share follows
-from ds/dθ = −h_θ/h_s, where h = tr_1 − (N−1)q_2/q_1 = 0 defines the mode:
-
-    h_s = −tr_2 + (N−1)(2q_3/q_1 − q_2²/q_1²)
-    h_θ = Σ_ij [ −R² + (N−1)(αβᵀ + βαᵀ)/q_1 − (N−1)q_2 ααᵀ/q_1² ]_ij dΩ_ij
-    dγ_eff = s·Σ_ij (R²)_ij dΩ_ij + (s·tr_2 − tr_1) ds
-
-One Cholesky factor gives R; `Kernel.contract` turns W into the gradient for all parameters at once.
+Up to 300 points every promising start is climbed on all data (L-BFGS, level 2 solved at each step). Beyond, the starts
+are sifted and climbed on a stratified subset of that size, and each optimum found there is polished on all data by a
+quasi-Newton iteration that begins with the subset's curvature: three or four gradients on all data, as a rule. At the
+end level 2 is scanned over all γ once more on all data, so that a better mode there is not missed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import lapack
 from scipy.optimize import minimize
 
-from ._typing import Array
-from .kernels import Kernel, check_positive_semidefinite
-from .level2 import Level2, optimise
-from .level3 import DEFAULT_PRIOR_SD, as_prior_sd, log_occam, mackay_error_bars
-from .spectrum import TridiagonalReduction
+from ._typing import Array, IntArray
+from .evidence_gradient import Evaluation, Objective
+from .kernels import Kernel
+from .level3 import DEFAULT_PRIOR_SD, as_prior_sd
 
-# Up to this many points every start is climbed on all data; beyond, the starts are sifted on a subset of this size.
-_SUBSET = 400
+__all__ = ["Evaluation", "Objective", "Refinement", "refine"]
+
+_SUBSET = 300
 _SAME_OPTIMUM = 0.05
 _MAX_CLIMBS = 3
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The evidence of one kernel, and its gradient in the kernel's log parameters where it was asked for."""
-
-    kernel: Kernel
-    value: float
-    level2: Level2
-    gradient: Array | None = None
-    occam_capped: bool = False
+_WORTH_POLISHING = 2.0  # nats behind the best, on all data
+_POLISHED = 1e-8  # nats that a further quasi-Newton step promises
+_LONGEST_STEP = 0.7
 
 
 @dataclass(frozen=True)
@@ -78,97 +57,10 @@ class Refinement:
 
 
 @dataclass(frozen=True)
-class Objective:
-    """The evidence as a function of a kernel, on given data.
-
-    Parameters
-    ----------
-    X : array of shape (N, d)
-    y : array of shape (N,)
-    occam : bool
-        Whether the Occam factor belongs to the criterion (5.2, 5.3) or not.
-    prior_sd : pair of floats
-        Prior widths of log μ and log ζ.
-    """
-
-    X: Array
-    y: Array
-    occam: bool = True
-    prior_sd: tuple[float, float] = (DEFAULT_PRIOR_SD, DEFAULT_PRIOR_SD)
-
-    def evaluate(self, kernel: Kernel, *, gradient: bool = False) -> Evaluation:
-        """The criterion for one kernel: one tridiagonal reduction, and one Cholesky factor for the gradient."""
-        K = kernel(self.X)
-        check_positive_semidefinite(kernel, K)
-        result = optimise(TridiagonalReduction.from_kernel_matrix(K, self.y))
-        occam = log_occam(result, self.prior_sd)
-        value = result.log_evidence + (occam.total if self.occam else 0.0)
-        slope = self._gradient(kernel, K, result) if gradient else None
-        return Evaluation(kernel, value, result, slope, self.occam and occam.capped)
-
-    def _gradient(self, kernel: Kernel, K: Array, result: Level2) -> Array:
-        W = self._derivative_in_kernel_matrix(K, result)
-        return kernel.contract(self.X, W, K)
-
-    def _derivative_in_kernel_matrix(self, K: Array, result: Level2) -> Array:
-        """W = ∂(criterion)/∂Ω of shape (N, N), symmetric."""
-        n, s = result.n, 1.0 / result.gamma
-        R = _projected_inverse(K, s)
-        alpha = R @ self.y
-        q1 = float(self.y @ alpha)
-        bars = mackay_error_bars(result)
-        # ∂(log Occam)/∂γ_eff; an error bar capped at the prior's width does not move
-        slope = 0.0
-        if self.occam:
-            slope -= 0.5 / result.d_eff if bars.log_mu < self.prior_sd[0] else 0.0
-            slope += 0.5 / (n - result.gamma_eff) if bars.log_zeta < self.prior_sd[1] else 0.0
-        if slope == 0.0:
-            R *= -0.5
-            R += np.outer((0.5 * (n - 1) / q1) * alpha, alpha)
-            return R
-        beta = R @ alpha
-        q2, q3 = float(alpha @ alpha), float(alpha @ beta)
-        tr1, tr2 = float(np.trace(R)), float(np.vdot(R, R))
-        h_s = -tr2 + (n - 1) * (2.0 * q3 / q1 - (q2 / q1) ** 2)
-        along = 0.0 if result.at_boundary or h_s == 0.0 else -slope * (s * tr2 - tr1) / h_s
-        W = R @ R
-        W *= slope * s - along  # γ_eff's own share, and −R² of h_θ
-        R *= -0.5
-        W += R
-        del R
-        W += np.outer((0.5 * (n - 1) / q1 - along * (n - 1) * q2 / q1**2) * alpha, alpha)
-        mixed = np.outer((along * (n - 1) / q1) * alpha, beta)
-        W += mixed
-        W += mixed.T
-        return W
-
-
-def _projected_inverse(K: Array, s: float) -> Array:
-    """R = C − ρρᵀ/1ᵀρ with C = (K + sI)⁻¹, from a Cholesky factor."""
-    M = np.array(K, dtype=float, order="F")
-    M[np.diag_indices_from(M)] += s
-    factor, info = lapack.dpotrf(M, lower=1, overwrite_a=1)
-    if info == 0:
-        inverse, info = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    if info != 0:
-        raise np.linalg.LinAlgError(
-            f"The kernel matrix plus 1/γ = {s:.3g} is not positive definite to rounding; γ is too large for it."
-        )
-    C = _symmetric_from_lower(np.asarray(inverse))
-    rho = C.sum(axis=1)
-    C -= np.outer(rho / rho.sum(), rho)
-    return C
-
-
-def _symmetric_from_lower(A: Array) -> Array:
-    """Copy the lower triangle into the upper one, in place and by blocks."""
-    size = 256
-    for start in range(0, len(A), size):
-        stop = min(start + size, len(A))
-        A[start:stop, stop:] = A[stop:, start:stop].T
-        block = A[start:stop, start:stop]
-        block[:] = np.tril(block) + np.tril(block, -1).T
-    return A
+class _Climb:
+    evaluation: Evaluation
+    n_evaluations: int
+    converged: bool
 
 
 def refine(
@@ -193,7 +85,7 @@ def refine(
     prior_sd : float or pair of floats
         Prior widths of log μ and log ζ (they bound MacKay's error bars).
     seed : int
-        Chooses the subset on which starts are sifted when there are more than 400 points.
+        Chooses the subset on which starts are sifted when there are more than 300 points.
     """
     objective = Objective(X, y, occam, as_prior_sd(prior_sd))
     if kernel.log_params.size == 0:
@@ -201,33 +93,22 @@ def refine(
         return Refinement(kernel, only.value, (only,), 1, True, ())
     bounds = kernel.log_bounds(X)
     starts = np.clip(kernel.starting_points(X), bounds[:, 0], bounds[:, 1])
-    if len(y) > _SUBSET:
-        subset = _stratified_subset(y, _SUBSET, np.random.default_rng(seed))
-        small = Objective(X[subset], y[subset], occam, objective.prior_sd)
-        climbed = [_climb(small, kernel, start, bounds)[0] for start in _promising(small, kernel, starts)]
-        starts = np.array([evaluation.kernel.log_params for evaluation in _distinct(climbed)])
+    if len(y) <= _SUBSET:
+        climbs = [_climb(objective, kernel, start, bounds) for start in _promising(objective, kernel, starts)]
     else:
-        starts = _promising(objective, kernel, starts)
-    climbs = [_climb(objective, kernel, start, bounds) for start in starts]
-    optima = _distinct([evaluation for evaluation, _, _ in climbs])
+        climbs = _climb_by_subset(objective, kernel, starts, bounds, np.random.default_rng(seed))
+    optima = _distinct([climb.evaluation for climb in climbs])
     best = optima[0]
     position = best.kernel.log_params
     edge = np.isclose(position, bounds[:, 0], atol=1e-6) | np.isclose(position, bounds[:, 1], atol=1e-6)
-    names = tuple(name for name, out in zip(kernel.param_names, edge, strict=True) if out)
     return Refinement(
         kernel=best.kernel,
         value=best.value,
         optima=tuple(optima),
-        n_evaluations=sum(count for _, count, _ in climbs),
-        converged=all(ok for _, _, ok in climbs),
-        at_bound=names,
+        n_evaluations=sum(climb.n_evaluations for climb in climbs),
+        converged=all(climb.converged for climb in climbs),
+        at_bound=tuple(name for name, out in zip(kernel.param_names, edge, strict=True) if out),
     )
-
-
-def _stratified_subset(y: Array, size: int, rng: np.random.Generator) -> Array:
-    """About `size` points spread evenly over the sorted targets, so that small classes stay represented."""
-    order = np.lexsort((rng.random(len(y)), y))
-    return np.sort(order[np.linspace(0, len(y) - 1, size).round().astype(int)])
 
 
 def _promising(objective: Objective, kernel: Kernel, starts: Array) -> Array:
@@ -243,7 +124,8 @@ def _promising(objective: Objective, kernel: Kernel, starts: Array) -> Array:
     return starts[peaks[np.argsort(-values[peaks], kind="stable")][:_MAX_CLIMBS]]
 
 
-def _climb(objective: Objective, kernel: Kernel, start: Array, bounds: Array) -> tuple[Evaluation, int, bool]:
+def _climb(objective: Objective, kernel: Kernel, start: Array, bounds: Array) -> _Climb:
+    """L-BFGS on the evidence with level 2 solved at every step."""
     best: Evaluation | None = None
 
     def cost(log_params: Array) -> tuple[float, Array]:
@@ -254,16 +136,112 @@ def _climb(objective: Objective, kernel: Kernel, start: Array, bounds: Array) ->
         assert evaluation.gradient is not None
         return -evaluation.value, -evaluation.gradient
 
-    outcome = minimize(
-        cost,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=bounds,
-        options={"ftol": 1e-12, "gtol": 1e-5, "maxiter": 200},
-    )
+    options = {"ftol": 1e-12, "gtol": 1e-5, "maxiter": 200}
+    outcome = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     assert best is not None
-    return best, int(outcome.nfev), bool(outcome.success)
+    return _Climb(best, int(outcome.nfev), bool(outcome.success))
+
+
+def _climb_by_subset(
+    objective: Objective, kernel: Kernel, starts: Array, bounds: Array, rng: np.random.Generator
+) -> list[_Climb]:
+    subset = _stratified_subset(objective.y, _SUBSET, rng)
+    small = replace(objective, X=objective.X[subset], y=objective.y[subset])
+    sifted = _distinct([_climb(small, kernel, start, bounds).evaluation for start in _promising(small, kernel, starts)])
+    extra = 0
+    if len(sifted) > 1:
+        values = [objective.evaluate(found.kernel).value for found in sifted]
+        extra = len(values)
+        sifted = [f for f, v in zip(sifted, values, strict=True) if v > max(values) - _WORTH_POLISHING]
+    climbs = [_polish(objective, small, found, bounds) for found in sifted]
+    climbs[0] = replace(climbs[0], n_evaluations=climbs[0].n_evaluations + extra)
+    return climbs
+
+
+def _stratified_subset(y: Array, size: int, rng: np.random.Generator) -> IntArray:
+    """`size` points spread evenly over the sorted targets, so that small classes stay represented."""
+    order = np.lexsort((rng.random(len(y)), y))
+    return np.sort(order[np.linspace(0, len(y) - 1, size).round().astype(int)])
+
+
+def _polish(objective: Objective, small: Objective, found: Evaluation, bounds: Array) -> _Climb:
+    """From the optimum on a subset to the optimum on all data."""
+    start, kernel = found.kernel.log_params, found.kernel
+    if found.level2.at_boundary:  # no mode to follow: the robust way
+        return _climb(objective, kernel, start, bounds)
+    if objective.occam:
+        box = bounds
+
+        def ascend(data: Objective, x: Array) -> tuple[float, Array]:
+            evaluation = data.evaluate(kernel.with_log_params(x), gradient=True)
+            assert evaluation.gradient is not None
+            return evaluation.value, evaluation.gradient
+
+    else:
+        log_gamma = float(np.log(found.level2.gamma))
+        start = np.append(log_gamma, start)
+        box = np.vstack([[log_gamma - 20.0, log_gamma + 20.0], bounds])
+
+        def ascend(data: Objective, x: Array) -> tuple[float, Array]:
+            return data.joint(kernel.with_log_params(x[1:]), float(x[0]))
+
+    try:
+        scale = len(small.y) / len(objective.y)
+        inverse = scale * _inverse_curvature(lambda x: ascend(small, x)[1], start, box)
+        end, value, count, converged = _quasi_newton(lambda x: ascend(objective, x), start, inverse, box)
+    except np.linalg.LinAlgError:  # γ wandered to where the matrix is singular to rounding
+        return _climb(objective, kernel, found.kernel.log_params, bounds)
+    final = objective.evaluate(kernel.with_log_params(end if objective.occam else end[1:]))
+    # the scan of γ may find a better mode than the one that was followed
+    if converged and abs(final.value - value) < 1e-4:
+        return _Climb(final, count + 1, True)
+    climb = _climb(objective, kernel, final.kernel.log_params, bounds)
+    return replace(climb, n_evaluations=climb.n_evaluations + count + 1)
+
+
+def _inverse_curvature(gradient: Callable[[Array], Array], x: Array, bounds: Array) -> Array:
+    """Inverse of minus the Hessian at x by differences of gradients, made positive definite."""
+    step = 1e-3
+    centre = gradient(x)
+    columns = []
+    for i in range(len(x)):
+        sign = -1.0 if x[i] + step > bounds[i, 1] else 1.0
+        columns.append((centre - gradient(x + sign * step * np.eye(len(x))[i])) / (sign * step))
+    H = np.array(columns)
+    values, vectors = np.linalg.eigh(0.5 * (H + H.T))
+    floored = np.maximum(np.abs(values), 1e-3 * max(float(np.abs(values).max()), 1e-3))
+    return np.asarray((vectors / floored) @ vectors.T)
+
+
+def _quasi_newton(
+    function: Callable[[Array], tuple[float, Array]], x: Array, inverse: Array, bounds: Array, max_iter: int = 40
+) -> tuple[Array, float, int, bool]:
+    """BFGS ascent from x with a given inverse curvature: the last point, its value, evaluations, whether it converged.
+
+    The last step is taken without an evaluation when it promises less than 1e-8 nats.
+    """
+    value, gradient = function(x)
+    count = 1
+    for _ in range(max_iter):
+        step = inverse @ gradient
+        step *= min(1.0, _LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
+        target = np.clip(x + step, bounds[:, 0], bounds[:, 1])
+        promised = 0.5 * float(gradient @ (target - x))
+        if abs(promised) < _POLISHED:
+            return target, value, count, True
+        new_value, new_gradient = function(target)
+        count += 1
+        while new_value < value and count < max_iter:
+            target = 0.5 * (x + target)
+            new_value, new_gradient = function(target)
+            count += 1
+        moved, turned = target - x, gradient - new_gradient
+        curvature = float(moved @ turned)
+        if curvature > 1e-12:
+            E = np.eye(len(x)) - np.outer(moved, turned) / curvature
+            inverse = E @ inverse @ E.T + np.outer(moved, moved) / curvature
+        x, value, gradient = target, new_value, new_gradient
+    return x, value, count, False
 
 
 def _distinct(evaluations: list[Evaluation]) -> list[Evaluation]:

@@ -14,12 +14,12 @@ from .._errors import BayesLSSVMWarning, EvidenceDivergenceWarning, Interpolatio
 from .._memory import require_matrices
 from .._typing import Array
 from ..comparison import Comparison, compare
-from ..kernels import Kernel, as_kernel, check_positive_semidefinite
+from ..evidence_gradient import Objective
+from ..kernels import Kernel, as_kernel
 from ..level1 import DualPosterior
-from ..level3 import Level3, evaluate
+from ..level3 import Level3, as_prior_sd, evaluate
 from ..provenance import provenance
 from ..refinement import Refinement, refine
-from ..spectrum import CentredSpectrum
 from ._common import LSSVMBase
 
 _MATRICES_IN_FIT = 6
@@ -56,20 +56,17 @@ class EvidenceLSSVM(LSSVMBase):
             self.refinement_ = refine(
                 kernel, self.X_fit_, y, occam=self.occam, prior_sd=self.prior_sd, seed=self.random_state
             )
-            kernel = self.refinement_.kernel
-        self.kernel_ = kernel
-        spectrum = self._decompose(kernel, y)
-        self.level3_ = evaluate(spectrum, prior_sd=self.prior_sd)
-        level2 = self.level3_.level2
-        self.posterior_ = DualPosterior.from_spectrum(kernel, self.X_fit_, spectrum, mu=level2.mu, zeta=level2.zeta)
+            chosen = self.refinement_.optima[0]
+        else:
+            chosen = Objective(self.X_fit_, y, self.occam, as_prior_sd(self.prior_sd)).evaluate(kernel)
+        self.kernel_ = chosen.kernel
+        self.level3_ = evaluate(chosen.reduction, prior_sd=self.prior_sd, level2=chosen.level2)
+        mu, zeta = chosen.level2.mu, chosen.level2.zeta
+        K = self.kernel_(self.X_fit_)
+        self.posterior_ = DualPosterior.from_kernel_matrix(self.kernel_, self.X_fit_, K, y, mu=mu, zeta=zeta)
         self.provenance_ = provenance(settings=self.get_params(deep=False), data=(X, y))
         self._publish()
         self._warn()
-
-    def _decompose(self, kernel: Kernel, y: Array) -> CentredSpectrum:
-        K = kernel(self.X_fit_)
-        check_positive_semidefinite(kernel, K)
-        return CentredSpectrum.from_kernel_matrix(K, y)
 
     def _publish(self) -> None:
         level3, level2 = self.level3_, self.level3_.level2

@@ -9,32 +9,39 @@ from typing import Any
 import numpy as np
 
 from .._errors import require_positive
+from .._triangles import mirror_lower
 from .._typing import Array
 from ._base import Kernel
 
 # Widths tried first, in units of √d: standardised inputs lie about √(2d) apart.
 _START_FACTORS = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 _BOUND_FACTORS = (1e-2, 1e3)
+_ROWS = 256
 
 
-def _squared_distances(X: Array, Z: Array | None) -> Array:
+def _squared_distances(X: Array, Z: Array) -> Array:
     """‖x_i − z_j‖² from one matrix product, so without an n·m·d array."""
-    centre = X.mean(axis=0) if Z is None else Z.mean(axis=0)
-    A = X - centre  # distances do not change, and the cancellation in a² + b² − 2ab shrinks
-    B = A if Z is None else Z - centre
-    D = A @ B.T
-    D *= -2.0
-    # a_i + b_j first: the sum commutes, so that the matrix is symmetric to the last bit where A is B
-    D += np.add.outer(np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B))
-    np.maximum(D, 0.0, out=D)
-    if Z is None:
-        np.fill_diagonal(D, 0.0)
-    return D
+    centre = Z.mean(axis=0)  # distances do not change, and the cancellation in a² + b² − 2ab shrinks
+    A, B = X - centre, Z - centre
+    left = np.column_stack([-2.0 * A, np.einsum("ij,ij->i", A, A), np.ones(len(A))])
+    right = np.column_stack([B, np.ones(len(B)), np.einsum("ij,ij->i", B, B)])
+    D = left @ right.T
+    return np.maximum(D, 0.0, out=D)
 
 
-def _exponential(D: Array, scale: float) -> Array:
-    D *= -scale
-    return np.exp(D, out=D)
+def _gaussian(X: Array, Z: Array | None) -> Array:
+    """exp(−‖x_i − z_j‖²); for Z = None only one triangle is computed and mirrored."""
+    if Z is not None:
+        D = _squared_distances(X, Z)
+        np.negative(D, out=D)
+        return np.exp(D, out=D)
+    K = np.empty((len(X), len(X)))
+    for start in range(0, len(X), _ROWS):
+        stop = min(start + _ROWS, len(X))
+        K[start:stop, :stop] = _gaussian(X[start:stop], X[:stop])
+    mirror_lower(K)
+    np.fill_diagonal(K, 1.0)
+    return K
 
 
 def _contract_squared_differences(X: Array, B: Array) -> Array:
@@ -64,13 +71,13 @@ class RBF(Kernel):
         return RBF(float(np.exp(log_params[0])))
 
     def __call__(self, X: Array, Z: Array | None = None) -> Array:
-        return _exponential(_squared_distances(X, Z), 1.0 / self.sigma**2)
+        return _gaussian(X / self.sigma, None if Z is None else Z / self.sigma)
 
     def diag(self, X: Array) -> Array:
         return np.ones(len(X))
 
     def gradient(self, X: Array, Z: Array | None = None) -> Iterator[Array]:
-        U = _squared_distances(X, Z) / self.sigma**2
+        U = _squared_distances(X, X if Z is None else Z) / self.sigma**2
         yield 2.0 * U * np.exp(-U)
 
     def contract(self, X: Array, W: Array, K: Array | None = None) -> Array:
@@ -123,7 +130,7 @@ class ARD(Kernel):
     def __call__(self, X: Array, Z: Array | None = None) -> Array:
         self.check_width(X.shape[1])
         scales = np.asarray(self.scales)
-        return _exponential(_squared_distances(X / scales, None if Z is None else Z / scales), 1.0)
+        return _gaussian(X / scales, None if Z is None else Z / scales)
 
     def diag(self, X: Array) -> Array:
         return np.ones(len(X))
