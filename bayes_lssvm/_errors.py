@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from types import FrameType
+
 import numpy as np
 
 
@@ -33,7 +37,18 @@ class ConstantFeatureWarning(BayesLSSVMWarning):
     """A column of the inputs has no variance; it is kept at zero."""
 
 
-def require_positive(what: str, value: float) -> None:
-    """Refuse a value that is not a positive finite number."""
-    if not (np.isfinite(value) and value > 0):
+def require_positive(what: str, value: float) -> float:
+    """The value as a float; refuse one that is not a positive finite number."""
+    if not isinstance(value, int | float | np.number) or not (np.isfinite(value) and value > 0):
         raise ValueError(f"{what} must be a positive finite number, got {value!r}.")
+    return float(value)
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside this package from which the call came."""
+    frame: FrameType | None = sys._getframe()
+    level = 1
+    while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == __package__:
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level)

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
+from sklearn.utils import check_X_y
 from tqdm.auto import tqdm
 
+from ._memory import require_matrices
 from ._typing import Array
 from .evidence_gradient import Objective
 from .kernels import Kernel, as_kernel
@@ -177,7 +179,8 @@ def compare(
     )
     if prior.shape != (len(kernels),) or not np.all(prior > 0) or not np.isclose(prior.sum(), 1.0):
         raise ValueError(f"prior_probabilities must be {len(kernels)} positive numbers that sum to one.")
-    X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+    X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=3)
+    require_matrices(len(X), 6, "Compare on a random subset.")
     candidates = []
     for spec in tqdm(list(kernels), desc="comparing kernels", disable=None if progress else True, leave=False):
         kernel = as_kernel(spec, X.shape[1])

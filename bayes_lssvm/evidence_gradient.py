@@ -92,8 +92,8 @@ class Objective:
         K = kernel(self.X)
         n, s = len(self.y), float(np.exp(-log_gamma))
         R = _projected_inverse(K, s)
-        alpha = blas.dsymv(1.0, R.C, self.y, lower=1) - R.rho * (float(R.rho @ self.y) / R.total)
-        q1, q2 = float(self.y @ alpha), float(alpha @ alpha)
+        alpha, q1 = self._support(R)
+        q2 = float(alpha @ alpha)
         tr1 = float(np.trace(R.C)) - float(R.rho @ R.rho) / R.total
         # det(MΩM + s) on the complement of 1 is det(Ω + s)·1ᵀC1/N
         log_det = R.log_det + float(np.log(R.total / n))
@@ -102,13 +102,18 @@ class Objective:
         W = _evidence_derivative(R, alpha, 0.5 * (n - 1) / q1)
         return JointEvaluation(float(value), np.append(along_gamma, kernel.contract(self.X, W, K)))
 
+    def _support(self, inverse: _ProjectedInverse) -> tuple[Array, float]:
+        """α = Ry and q_1 = yᵀRy."""
+        y = self.y - self.y.mean()  # R annihilates constants; taking them out first saves digits
+        alpha = blas.dsymv(1.0, inverse.C, y, lower=1)
+        alpha -= inverse.rho * (float(inverse.rho @ y) / inverse.total)
+        return alpha, float(y @ alpha)
+
     def _derivative_in_kernel_matrix(self, K: Array, result: Level2) -> Array:
         """W = ∂(criterion)/∂Ω of shape (N, N), symmetric."""
         n, s = result.n, 1.0 / result.gamma
         inverse = _projected_inverse(K, s)
-        alpha = blas.dsymv(1.0, inverse.C, self.y, lower=1)
-        alpha -= inverse.rho * (float(inverse.rho @ self.y) / inverse.total)
-        q1 = float(self.y @ alpha)
+        alpha, q1 = self._support(inverse)
         bars = mackay_error_bars(result)
         # ∂(log Occam)/∂γ_eff; an error bar capped at the prior's width does not move
         slope = 0.0

@@ -276,14 +276,14 @@ class ClassCentres:
         projected_mean = weights.T @ outputs
         deviations = outputs - members @ projected_mean  # e_{i,•}
         scatter = float(deviations @ deviations)
-        floor = np.finfo(float).tiny
-        zeta_star = max(posterior.n - gamma_eff, floor) / max(scatter, floor)
+        # all points of a class on one spot: a precision beyond any use, but finite
+        zeta_star = max(posterior.n - gamma_eff, 1e-100) / max(scatter, 1e-200)
         return cls(
             members,
             projected_mean,
             np.einsum("ij,ij->j", weights, class_rows),
             posterior.whiten(np.ascontiguousarray(class_rows.T)),
-            min(zeta_star, 1e300),
+            zeta_star,
         )
 
     def moments(self, posterior: DualPosterior, X: Array) -> tuple[ClassMoments, ClassMoments]:

@@ -104,7 +104,7 @@ def gamma_eff(reduction: Reduction, gamma: float) -> float:
 def log_evidence(reduction: Reduction, mu: float, zeta: float) -> float:
     """Log p(D | μ, ζ) with p(b) = 1 and all constants."""
     n = reduction.n
-    return -j3(reduction, mu, zeta) - 0.5 * np.log(n) - 0.5 * (n - 1) * np.log(2 * np.pi)
+    return float(-j3(reduction, mu, zeta) - 0.5 * np.log(n) - 0.5 * (n - 1) * np.log(2 * np.pi))
 
 
 def j3(reduction: Reduction, mu: float, zeta: float) -> float:
@@ -186,7 +186,8 @@ def optimise(reduction: Reduction) -> Level2:
     modes = sorted(_interior_modes(reduction, grid, costs), key=lambda mode: mode.j4)
     rounding = 1e-9 * abs(j4_noise) + 1e-9
     best_interior = modes[0].j4 if modes else np.inf
-    at_top = costs[-1] < min(best_interior, j4_noise) - rounding
+    # a gain that chance could give is no interpolation: a constant kernel has one from rounding alone
+    at_top = costs[-1] < min(best_interior, j4_noise - 2.0 * NO_SIGNAL_GAIN) - rounding
     at_boundary = at_top or best_interior >= j4_noise - rounding
     gamma = float(np.exp(high if at_top else low)) if at_boundary else modes[0].gamma
     best = float(costs[-1] if at_top else j4_noise) if at_boundary else modes[0].j4

@@ -62,7 +62,8 @@ class Level3:
     log_occam_factor : float
         Their difference, by MacKay's error bars; at most zero.
     log_occam_factor_hessian : float
-        The same with the determinant of the exact Hessian: ½ log det Σ − log σ_logμ − log σ_logζ.
+        The same with the determinant of the exact Hessian, ½ log det Σ − log σ_logμ − log σ_logζ, and no bound: it is
+        positive where the data say less than the prior, and nan where the Hessian is not negative definite.
     log_eq_5_3 : float
         Eq 5.3 as printed, relative to models of the same data only; +inf where it diverges.
     mackay, hessian : ErrorBars
@@ -87,7 +88,10 @@ class Level3:
 
 def as_prior_sd(prior_sd: float | tuple[float, float]) -> tuple[float, float]:
     """(σ_logμ, σ_logζ) from one width for both or a pair."""
-    values = np.broadcast_to(np.asarray(prior_sd, dtype=float), (2,))
+    try:
+        values = np.broadcast_to(np.asarray(prior_sd, dtype=float), (2,))
+    except (TypeError, ValueError):
+        values = np.full(2, np.nan)
     if not np.all(np.isfinite(values) & (values > 0)):
         raise ValueError(f"prior_sd must be one positive width or two (log mu, log zeta), got {prior_sd!r}.")
     return float(values[0]), float(values[1])

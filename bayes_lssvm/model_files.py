@@ -7,15 +7,15 @@ run anything. The header names the format and its version; a file of another ver
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import zipfile
+import zlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ._files import write_atomically
 from ._typing import AnyArray
 from .estimators import BayesianLSSVC, BayesianLSSVR
 from .kernels import Kernel, kernel_from_dict
@@ -32,6 +32,9 @@ _CLASSES: dict[str, type[BayesianLSSVC] | type[BayesianLSSVR]] = {
 }
 
 
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+
+
 class ModelFileError(ValueError):
     """A file that is not a model, or not one that this version can read."""
 
@@ -43,7 +46,6 @@ def save(model: Any, path: str | Path) -> Path:
         raise TypeError(f"Only {' and '.join(_CLASSES)} can be saved, got {kind}.")
     if not hasattr(model, "posterior_"):
         raise ValueError(f"This {kind} is not fitted yet; call fit first.")
-    path = Path(path)
     posterior = model.posterior_
     arrays: dict[str, AnyArray] = {
         "X": posterior.X,
@@ -77,8 +79,8 @@ def save(model: Any, path: str | Path) -> Path:
             "centre": centres.centre,
         }
         header["zeta_star"] = centres.zeta_star
-    _write_atomically(path, {"header": np.array(json.dumps(header)), **arrays})
-    return path
+    arrays["header"] = np.array(json.dumps(header))
+    return write_atomically(path, lambda stream: np.savez_compressed(stream, allow_pickle=False, **arrays))
 
 
 def _plain(value: Any) -> Any:
@@ -103,41 +105,63 @@ def _unplain(value: Any) -> Any:
     return value
 
 
-def _write_atomically(path: Path, arrays: dict[str, AnyArray]) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **arrays)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
 def load(path: str | Path) -> BayesianLSSVC | BayesianLSSVR:
     """Read a model that `save` wrote."""
     path = Path(path)
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        header = json.loads(str(arrays.pop("header")))
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise ModelFileError(f"{path} is not a model file of bayes-lssvm ({error}).") from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
+    header, arrays = _read(path)
+    if header.get("format") != FORMAT:
         raise ModelFileError(f"{path} is not a model file of bayes-lssvm.")
     if header.get("version") != VERSION:
         raise ModelFileError(
             f"{path} has format version {header.get('version')!r}; this version of bayes-lssvm reads version "
             f"{VERSION}. Fit and save the model again."
         )
-    if header.get("estimator") not in _CLASSES:
-        raise ModelFileError(f"{path} holds an estimator of an unknown kind, {header.get('estimator')!r}.")
     try:
+        _check(header, arrays)
         return _rebuild(header, arrays)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path} is damaged: {error}") from error
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """Header and arrays; whatever is wrong with the bytes comes out as a `ModelFileError`."""
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        header = json.loads(str(arrays.pop("header")))
+        if not isinstance(header, dict):
+            raise ValueError("its header is not a table")
+    except (FileNotFoundError, PermissionError):
+        raise
+    except (*_UNREADABLE, RecursionError) as error:
+        raise ModelFileError(f"{path} is not a model file of bayes-lssvm ({error}).") from error
+    return header, arrays
+
+
+def _check(header: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
+    """Refuse arrays whose types or shapes do not belong together."""
+    if header["estimator"] not in tuple(_CLASSES):
+        raise ValueError(f"it holds an estimator of an unknown kind, {header['estimator']!r}")
+    n, d = arrays["X"].shape
+    shapes: dict[str, tuple[int, ...]] = {
+        "X": (n, d),
+        "y": (n,),
+        "alpha": (n,),
+        "inverse_factor": (n, n),
+        "kernel_means": (n,),
+        "mean": (d,),
+        "scale": (d,),
+    }
+    if header["estimator"] == "BayesianLSSVC":
+        shapes |= {"members": (n, 2), "projected_mean": (2,), "inner": (2,), "centre": (2, n), "classes": (2,)}
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape:
+            raise ValueError(f"{name} has the shape {arrays[name].shape}, not {shape}")
+        if name not in ("members", "classes") and arrays[name].dtype != np.float64:
+            raise ValueError(f"{name} is not an array of double-precision numbers")
+    names = header["feature_names"]
+    if header["n_features"] != d or (names is not None and len(names) != d):
+        raise ValueError(f"its header does not describe {d} inputs")
 
 
 def _rebuild(header: dict[str, Any], arrays: dict[str, AnyArray]) -> BayesianLSSVC | BayesianLSSVR:

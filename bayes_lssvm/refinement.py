@@ -25,7 +25,7 @@ _SUBSET = 300
 _SAME_OPTIMUM = 0.05
 _MAX_CLIMBS = 3
 _WORTH_POLISHING = 2.0  # nats behind the best, on all data
-_POLISHED = 1e-8  # nats that a further quasi-Newton step promises
+_POLISHED = 1e-6  # nats that a further quasi-Newton step promises
 _LONGEST_STEP = 0.7
 
 
@@ -218,7 +218,7 @@ def _quasi_newton(
 ) -> tuple[Array, float, int, bool]:
     """BFGS ascent from x with a given inverse curvature: the last point, its value, evaluations, whether it converged.
 
-    The last step is taken without an evaluation when it promises less than 1e-8 nats.
+    The last step is taken without an evaluation when it promises less than 1e-6 nats.
     """
     value, gradient = function(x)
     count = 1

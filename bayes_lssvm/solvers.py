@@ -11,7 +11,6 @@ blocks of rows.
 
 from __future__ import annotations
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -19,12 +18,13 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
-from ._errors import require_positive
+from ._errors import NotPositiveSemidefiniteError, require_positive, warn
 from ._typing import Array
-from .kernels import Kernel
+from .kernels import Kernel, check_positive_semidefinite
 from .spectrum import CentredSpectrum
 
 _BLOCK_DOUBLES = 4_000_000  # 32 MB of kernel rows at a time
+_CHECKED = 1000  # points on which a kernel that may be indefinite is looked at: one bad corner condemns the matrix
 
 
 class KKTSolution(NamedTuple):
@@ -49,7 +49,13 @@ def solve_cholesky(K: Array, y: Array, gamma: float) -> KKTSolution:
     require_positive("gamma", gamma)
     M = np.array(K, dtype=float, order="F")
     M[np.diag_indices_from(M)] += 1.0 / gamma
-    factor = cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
+    try:
+        factor = cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError as error:
+        raise NotPositiveSemidefiniteError(
+            f"The kernel matrix plus 1/γ = {1.0 / gamma:.3g} is not positive definite: the kernel is not positive "
+            "semi-definite on these data, or γ is too large for its rounding."
+        ) from error
     rho, nu = cho_solve(factor, np.stack([np.ones_like(y), y], axis=1), check_finite=False).T
     return _combine(rho, nu)
 
@@ -139,8 +145,11 @@ def solve_cg(
     limit = min(10 * len(y), 5000) if max_iter is None else max_iter
     s = 1.0 / gamma
     precondition = _Preconditioner(_pivoted_cholesky(kernel, X, preconditioner_rank), s)
+    check_positive_semidefinite(kernel, kernel(X[:_CHECKED]) if not kernel.is_psd else np.empty((0, 0)))
+    y = np.asarray(y, dtype=float)
     B = np.stack([np.ones_like(y), y], axis=1)  # [N, 2]
     norms = np.linalg.norm(B, axis=0)
+    norms[norms == 0.0] = 1.0
     solution = np.zeros_like(B)
     R = B.copy()
     Z = precondition(R)
@@ -152,6 +161,11 @@ def solve_cg(
             MP = kernel_product(kernel, X, X, P) + s * P
             # a system that has converged keeps its solution: its step is zero
             curvature = np.einsum("ij,ij->j", P, MP)
+            if np.any((curvature <= 0.0) & (rz > 0.0)):
+                raise NotPositiveSemidefiniteError(
+                    f"The kernel matrix of {kernel!s} plus 1/γ is not positive definite on these data; use another "
+                    "kernel or other parameters."
+                )
             step = np.divide(rz, curvature, out=np.zeros(2), where=curvature > 0)
             solution += step * P
             R -= step * MP
@@ -165,11 +179,10 @@ def solve_cg(
             bar.update()
     converged = residual <= tolerance
     if not converged:
-        warnings.warn(
+        warn(
             f"Conjugate gradients stopped after {iteration} iterations at a relative residual of {residual:.1e} "
             f"(wanted {tolerance:.1e}). A smaller gamma, a larger preconditioner_rank or max_iter may help.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     alpha, intercept = _combine(solution[:, 0], solution[:, 1])
     return CGSolution(alpha, intercept, iteration, residual, converged)

@@ -26,6 +26,8 @@ from ._errors import NotPositiveSemidefiniteError
 from ._typing import Array
 
 _EPS = float(np.finfo(float).eps)
+# stands for the scale of a kernel matrix of zeros
+_TINY = 1e-100
 # γ λ_max beyond which 1/γ is below any noise that double precision could tell from none
 _MAX_GAMMA_LAMBDA = 1e12
 # Eigenvalues of the centred matrix carry the rounding of the whole one: about eps·‖Ω‖, however small they are.
@@ -38,7 +40,8 @@ class SpectralSums(NamedTuple):
     """The sums of the module's docstring, each of the shape of γ.
 
     Two are there in two forms, because a difference of nearly equal numbers would lose their digits at one end of γ:
-    tr1 = (N − γ_eff)/s with d_eff = γ_eff − 1, and q2 = 2 E_D/s² with w = 2 E_W.
+    tr1 = (N − γ_eff)/s with d_eff = γ_eff − 1, and q2 = 2 E_D/s² with w = 2 E_W. The eigenvalues give all of them
+    without a difference; the tridiagonal form has to subtract for d_eff and w, which are good to N·eps there.
     """
 
     log_det: Array
@@ -104,10 +107,15 @@ def _largest_gamma(lambda_max: float, kernel_norm: float) -> float:
 def _centre(K: Array, y: Array) -> tuple[Array, Array, Array, float]:
     """MΩM and My in a basis of the complement of 1 (lower triangle), with the reflection that made it."""
     n = len(y)
+    if n < 3:
+        raise ValueError(f"At least 3 data points are needed for a bias and two hyperparameters, got {n}.")
     v, tau = _reflector(np.full(n, 1.0 / np.sqrt(n)))
     A = _reflect_symmetric(np.array(K, dtype=float, order="F"), v, tau)
-    t = y - tau * float(v @ y) * v
-    return np.asfortranarray(A[1:, 1:]), t[1:], v, tau
+    centred = y - y.mean()  # first, so that an offset does not cost digits
+    t = (centred - tau * float(v @ centred) * v)[1:]
+    if float(np.linalg.norm(t)) <= 10 * _EPS * float(np.linalg.norm(y)):
+        t[:] = 0.0  # equal targets: what remains is rounding
+    return np.asfortranarray(A[1:, 1:]), t, v, tau
 
 
 @dataclass(frozen=True)
@@ -141,7 +149,9 @@ class TridiagonalReduction:
             raise RuntimeError(f"LAPACK sytrd failed with info = {info}.")
         e_left, e_right = np.append(0.0, np.abs(e)), np.append(np.abs(e), 0.0)
         bound = float(np.max(np.abs(d) + e_left + e_right))  # Gershgorin
-        return cls(d, e, float(t @ t), max(bound, float(np.finfo(float).tiny)), float(np.linalg.norm(K)))
+        reduction = cls(d, e, float(t @ t), max(bound, _TINY), max(float(np.linalg.norm(K)), _TINY))
+        reduction._pivots(np.array([1.0 / reduction.gamma_max]), reverse=False)  # refuses an indefinite matrix at once
+        return reduction
 
     def _pivots(self, s: Array, *, reverse: bool) -> Array:
         """D of T + sI = LDLᵀ for each s, all factorised in one call of LAPACK's pttrf: shape (G, N − 1)."""
@@ -226,7 +236,8 @@ class TridiagonalReduction:
 def _log_product(D: Array) -> Array:
     """Σ_j log D_ij for positive D, with one logarithm for each group of eight factors."""
     whole = D.shape[1] // _LOG_GROUP * _LOG_GROUP
-    grouped = D[:, :whole].reshape(len(D), -1, _LOG_GROUP).prod(axis=2)
+    with np.errstate(over="ignore", under="ignore"):
+        grouped = D[:, :whole].reshape(len(D), -1, _LOG_GROUP).prod(axis=2)
     tail = D[:, whole:]
     if not np.all((grouped > 1e-280) & (grouped < 1e280)):  # extreme scales: the plain sum
         return np.asarray(np.log(D).sum(axis=1))
@@ -274,7 +285,7 @@ class CentredSpectrum:
 
     @property
     def lambda_max(self) -> float:
-        return max(float(self.eigenvalues[-1]), float(np.finfo(float).tiny))
+        return max(float(self.eigenvalues[-1]), _TINY)
 
     @property
     def rank(self) -> int:
@@ -286,7 +297,7 @@ class CentredSpectrum:
         """Decompose the kernel matrix Ω of shape (N, N) with targets y of shape (N,)."""
         A, t, v, tau = _centre(K, y)
         eigenvalues, U = eigh(A, lower=True, driver="evd", overwrite_a=True, check_finite=False)
-        kernel_norm, largest = float(np.linalg.norm(K)), max(float(eigenvalues[-1]), 0.0)
+        kernel_norm, largest = max(float(np.linalg.norm(K)), _TINY), max(float(eigenvalues[-1]), 0.0)
         if eigenvalues[0] < -_ROUNDING * kernel_norm:
             raise NotPositiveSemidefiniteError(
                 "The centred kernel matrix is not positive semi-definite: its smallest eigenvalue is "

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ._errors import ConstantFeatureWarning
+from ._errors import ConstantFeatureWarning, warn
 from ._typing import Array
+
+# Farther out than this many standard deviations is as good as infinitely far, and its square must not overflow.
+_FARTHEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -32,14 +34,15 @@ class Standardiser:
         constant = scale <= 10 * np.finfo(float).eps * np.abs(X).max(axis=0)
         if constant.any():
             which = [str(i) if names is None else str(names[i]) for i in np.flatnonzero(constant).tolist()]
-            warnings.warn(
-                f"Column{'s' if len(which) > 1 else ''} {', '.join(which[:10])}{' …' if len(which) > 10 else ''} of X "
-                "do not vary; they carry no information and are kept at zero.",
+            many = len(which) > 1
+            warn(
+                f"Column{'s' if many else ''} {', '.join(which[:10])}{' …' if len(which) > 10 else ''} of X "
+                f"{'do' if many else 'does'} not vary, so {'they are' if many else 'it is'} kept at zero.",
                 ConstantFeatureWarning,
-                stacklevel=4,
             )
         return cls(mean, np.where(constant, np.inf, scale))
 
     def __call__(self, X: Array) -> Array:
         """Standardised copy of X."""
-        return np.asarray((X - self.mean) / self.scale)
+        with np.errstate(over="ignore"):
+            return np.clip((X - self.mean) / self.scale, -_FARTHEST, _FARTHEST)

@@ -45,7 +45,7 @@ class BayesianLSSVC(BinaryLabels, ClassifierMixin, EvidenceLSSVM):  # type: igno
         Widths of the prior of log μ and log ζ, the denominator of the Occam factor.
     standardise : bool, default True
     random_state : int, default 0
-        Chooses the subset on which starts are sifted when N > 400. All else is deterministic.
+        Chooses the subset on which starts are sifted when N > 300. All else is deterministic.
 
     Attributes
     ----------
@@ -129,11 +129,15 @@ class BayesianLSSVC(BinaryLabels, ClassifierMixin, EvidenceLSSVM):  # type: igno
 
     def _log_odds(self, X: Any, class_prior: ClassPrior) -> Array:
         check_is_fitted(self, "centres_")
+        inputs, prior = self._new_inputs(X), self._prior(class_prior)
+        level2 = self.level3_.level2
+        if level2.status == "no signal" and level2.at_boundary:  # the weights are zero, and the prior is all there is
+            return np.full(len(inputs), np.log(prior[1]) - np.log(prior[0]))
         return log_odds(
             self.posterior_,
             self.centres_,
-            self._new_inputs(X),
-            prior_plus=float(self._prior(class_prior)[1]),
+            inputs,
+            prior_plus=float(prior[1]),
             training_plus=float(self.training_frequencies_[1]),
             moderation=self.moderation,  # type: ignore[arg-type]
         )

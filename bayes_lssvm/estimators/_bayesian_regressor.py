@@ -31,7 +31,7 @@ class BayesianLSSVR(RegressorMixin, EvidenceLSSVM):  # type: ignore[misc]
     standardise : bool, default True
         Standardise the inputs; targets are taken as they are.
     random_state : int, default 0
-        Chooses the subset on which starts are sifted when N > 400.
+        Chooses the subset on which starts are sifted when N > 300.
 
     Attributes
     ----------

@@ -14,6 +14,7 @@ from .._typing import AnyArray, Array
 from ..standardisation import Standardiser
 
 MIN_POINTS = 3
+_SMALLEST_SPREAD, _LARGEST_SPREAD = 1e-60, 1e60
 
 
 class LSSVMBase(BaseEstimator):  # type: ignore[misc]
@@ -23,7 +24,10 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
     standardiser_: Standardiser
 
     def _check_training_inputs(self, X: Any, y: Any, *, numeric_target: bool) -> tuple[Array, AnyArray]:
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric_target, ensure_min_samples=1)
+        try:
+            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric_target, ensure_min_samples=1)
+        except ValueError as error:
+            raise (_text_in_inputs(X) or error) from None
         if len(X) < MIN_POINTS:
             raise ValueError(
                 f"At least {MIN_POINTS} data points are needed for a bias and two hyperparameters, "
@@ -44,6 +48,26 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
         return self.standardiser_(validate_data(self, X, dtype=np.float64, reset=False))
 
 
+def _text_in_inputs(X: Any) -> ValueError | None:
+    """An error that names the first cell of X that is not a number, if there is one."""
+    names = [str(name) for name in getattr(X, "columns", [])]
+    table = np.asarray(X)
+    if table.ndim != 2 or table.dtype.kind not in "OUS":
+        return None
+    for j in range(table.shape[1]):
+        for i, cell in enumerate(table[:, j]):
+            try:
+                float(cell)
+            except (TypeError, ValueError):
+                column = repr(names[j]) if names else str(j)
+                return ValueError(
+                    f"Column {column} of X is not numeric: row {i} holds {cell!r} (could not convert it to float). "
+                    "Encode text as numbers first, for example with sklearn.preprocessing.OneHotEncoder, or leave the "
+                    "column out."
+                )
+    return None
+
+
 class BinaryLabels:
     """Any two labels to y = ±1 and back."""
 
@@ -61,7 +85,7 @@ class BinaryLabels:
             )
         if len(classes) < 2:
             raise ValueError(
-                f"A classifier needs two classes, but all {len(y)} labels are of one class, {classes[0]!r}."
+                f"A classifier needs two classes, but all {len(y)} labels are of one class, {classes.tolist()[0]!r}."
             )
         self.classes_ = classes
         return np.asarray(2.0 * codes - 1.0)
@@ -75,7 +99,20 @@ def check_regression_targets(y: AnyArray) -> Array:
     y = np.asarray(y, dtype=float)
     if np.ptp(y) <= 10 * np.finfo(float).eps * np.abs(y).max():
         raise ValueError(f"All {len(y)} targets are equal ({y[0]:g}), so there is nothing to learn from them.")
+    if not _SMALLEST_SPREAD < np.ptp(y) < _LARGEST_SPREAD:
+        raise ValueError(
+            f"The targets span {np.ptp(y):.3g}, and their powers would leave the range of double precision; rescale "
+            "them to a spread of about one."
+        )
     return y
+
+
+def _as_floats(values: Any) -> Array:
+    """The values as floats, or an empty array where they are not numbers, for the checks that follow."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        return np.empty(0)
 
 
 def resolve_class_prior(
@@ -92,7 +129,7 @@ def resolve_class_prior(
             )
         prior = np.array([class_prior[label] for label in classes.tolist()], dtype=float)
     else:
-        prior = np.asarray(class_prior, dtype=float)
+        prior = _as_floats(class_prior)
     if prior.shape != (len(classes),) or not np.all(prior > 0) or not np.isclose(prior.sum(), 1.0, atol=1e-6):
         raise ValueError(
             f"class_prior must be {len(classes)} positive probabilities that sum to one, in the order of the classes "
@@ -105,7 +142,7 @@ def resolve_costs(costs: Any, classes: AnyArray) -> Array:
     """Matrix with the cost of deciding j where i is true; 0/1 if None is given."""
     if costs is None:
         return np.array([[0.0, 1.0], [1.0, 0.0]])
-    matrix = np.asarray(costs, dtype=float)
+    matrix = _as_floats(costs)
     if matrix.shape != (2, 2) or not np.all(np.isfinite(matrix)):
         raise ValueError(
             "costs must be a 2 × 2 matrix of finite numbers: costs[i][j] is the cost of deciding for "

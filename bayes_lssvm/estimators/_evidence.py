@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._errors import BayesLSSVMWarning, EvidenceDivergenceWarning, InterpolationWarning, NoSignalWarning
+from .._errors import BayesLSSVMWarning, EvidenceDivergenceWarning, InterpolationWarning, NoSignalWarning, warn
 from .._memory import require_matrices
 from .._typing import Array
 from ..comparison import Comparison, compare
@@ -86,34 +85,30 @@ class EvidenceLSSVM(LSSVMBase):
     def _warn(self) -> None:
         level2 = self.level3_.level2
         if level2.status == "no signal":
-            warnings.warn(
+            warn(
                 f"No signal: with {self.kernel_!s} the model explains the targets only {level2.log_gain:.2f} nats "
                 "better than noise alone, so predictions are close to the targets' mean. Other inputs or kernels may "
                 "say more.",
                 NoSignalWarning,
-                stacklevel=4,
             )
         elif level2.status == "interpolation":
-            warnings.warn(
+            warn(
                 f"Interpolation: the evidence grows up to the largest γ that can be told from infinity "
                 f"({level2.gamma:.3g}), as it does for targets without noise. 1/ζ and the error bars are then bounds "
                 "set by rounding.",
                 InterpolationWarning,
-                stacklevel=4,
             )
         elif self.occam and self.level3_.occam_capped:
-            warnings.warn(
+            warn(
                 f"γ_eff = {level2.gamma_eff:.4g} of N = {level2.n} is so close to 1 or N that eq 5.3 diverges there; "
                 "the Occam factor was bounded by the prior's width. Prefer occam=False for these data.",
                 EvidenceDivergenceWarning,
-                stacklevel=4,
             )
         if self.refinement_ is not None and self.refinement_.at_bound and level2.status == "interior":
-            warnings.warn(
+            warn(
                 f"The evidence is still rising at the edge of the search for {', '.join(self.refinement_.at_bound)} "
                 f"(kernel {self.kernel_!s}); a simpler kernel may serve as well.",
                 BayesLSSVMWarning,
-                stacklevel=4,
             )
 
     def latent(self, X: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:

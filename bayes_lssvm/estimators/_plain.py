@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -40,9 +39,7 @@ class _PlainLSSVM(LSSVMBase):
         self.standardise = standardise
 
     def _fit_targets(self, X: Array, y: Array) -> None:
-        if not isinstance(self.gamma, int | float | np.number):
-            raise ValueError(f"gamma must be a positive number, got {self.gamma!r}.")
-        require_positive("gamma", float(self.gamma))
+        gamma = require_positive("gamma", self.gamma)
         if self.solver not in _SOLVERS:
             raise ValueError(f"solver must be one of {', '.join(_SOLVERS)}, got {self.solver!r}.")
         kernel = as_kernel(self.kernel, X.shape[1])
@@ -54,7 +51,6 @@ class _PlainLSSVM(LSSVMBase):
             )
         self.X_fit_ = self._standardised_training_inputs(X)
         self.kernel_ = kernel
-        gamma = float(self.gamma)
         if self.solver == "cg":
             cg = solve_cg(kernel, self.X_fit_, y, gamma)
             self.alpha_, self.intercept_ = cg.alpha, cg.intercept

@@ -285,7 +285,12 @@ class Scaled(Kernel):
 
 
 def check_positive_semidefinite(kernel: Kernel, K: Array) -> None:
-    """Refuse a kernel matrix with a negative eigenvalue; free for kernels that cannot have one."""
+    """Refuse a kernel matrix that is not finite, or has a negative eigenvalue where its kernel could have one."""
+    if not np.isfinite(K.sum()):
+        raise ValueError(
+            f"The matrix of {kernel!s} on these data has entries that are not finite: its parameters are too extreme "
+            "for inputs of this size."
+        )
     if kernel.is_psd:
         return
     eigenvalues = eigvalsh(K)

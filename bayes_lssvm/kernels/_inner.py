@@ -16,6 +16,7 @@ from ._base import Kernel
 
 
 def _inner(X: Array, Z: Array | None) -> Array:
+    X = np.asarray(X, dtype=float)
     return X @ (X if Z is None else Z).T  # NumPy uses a symmetric product where both are one array
 
 
@@ -65,10 +66,10 @@ class Polynomial(Kernel):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if int(self.degree) != self.degree or self.degree < 1:
+        if not np.isfinite(self.degree) or int(self.degree) != self.degree or self.degree < 1:
             raise ValueError(f"The degree of a polynomial kernel is a whole number ≥ 1, got {self.degree!r}.")
         object.__setattr__(self, "degree", int(self.degree))
-        require_positive("The scale of a polynomial kernel", self.scale)
+        object.__setattr__(self, "scale", require_positive("The scale of a polynomial kernel", self.scale))
 
     @property
     def log_params(self) -> Array:
@@ -141,9 +142,10 @@ class MLP(Kernel):
     theta: float = 0.0
 
     def __post_init__(self) -> None:
-        require_positive("The gain kappa of an MLP kernel", self.kappa)
+        object.__setattr__(self, "kappa", require_positive("The gain kappa of an MLP kernel", self.kappa))
         if not np.isfinite(self.theta):
             raise ValueError(f"The offset theta of an MLP kernel must be finite, got {self.theta!r}.")
+        object.__setattr__(self, "theta", float(self.theta))
 
     @property
     def log_params(self) -> Array:

@@ -40,12 +40,19 @@ def as_kernel(kernel: Kernel | str, n_features: int) -> Kernel:
 
 def kernel_from_dict(spec: dict[str, Any]) -> Kernel:
     """The kernel whose `to_dict` gave `spec`; the classes are looked up by name, nothing is evaluated."""
+    try:
+        return _from_dict(spec)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{spec!r} does not describe a kernel ({error}).") from error
+
+
+def _from_dict(spec: dict[str, Any]) -> Kernel:
     kind = spec.get("kind")
     if kind in ("Sum", "Product"):
-        parts = tuple(kernel_from_dict(part) for part in spec["parts"])
+        parts = tuple(_from_dict(part) for part in spec["parts"])
         return Sum(parts) if kind == "Sum" else Product(parts)
     if kind == "Scaled":
-        return Scaled(float(spec["factor"]), kernel_from_dict(spec["kernel"]))
+        return Scaled(float(spec["factor"]), _from_dict(spec["kernel"]))
     simple: dict[str, Callable[..., Kernel]] = {
         "Linear": Linear,
         "Polynomial": Polynomial,

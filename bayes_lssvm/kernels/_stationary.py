@@ -19,26 +19,39 @@ _BOUND_FACTORS = (1e-2, 1e3)
 _ROWS = 256
 
 
-def _squared_distances(X: Array, Z: Array) -> Array:
-    """‖x_i − z_j‖² from one matrix product, so without an n·m·d array."""
-    centre = Z.mean(axis=0)  # distances do not change, and the cancellation in a² + b² − 2ab shrinks
-    A, B = X - centre, Z - centre
+def _centred(X: Array, Z: Array | None, scales: Array | float) -> tuple[Array, Array]:
+    """Both sets of points round the second one's mean, then in units of the scales.
+
+    Distances do not change, the cancellation in a² + b² − 2ab shrinks, and the division does not round an offset.
+    """
+    Z = X if Z is None else Z
+    centre = Z.mean(axis=0)
+    B = (Z - centre) / scales
+    return (B if Z is X else (X - centre) / scales), B
+
+
+def _squared_distances(A: Array, B: Array) -> Array:
+    """‖a_i − b_j‖² from one matrix product, so without an n·m·d array."""
     left = np.column_stack([-2.0 * A, np.einsum("ij,ij->i", A, A), np.ones(len(A))])
     right = np.column_stack([B, np.ones(len(B)), np.einsum("ij,ij->i", B, B)])
     D = left @ right.T
     return np.maximum(D, 0.0, out=D)
 
 
-def _gaussian(X: Array, Z: Array | None) -> Array:
-    """exp(−‖x_i − z_j‖²); for Z = None only one triangle is computed and mirrored."""
+def _exp_of_minus(D: Array) -> Array:
+    np.negative(D, out=D)
+    return np.exp(D, out=D)
+
+
+def _gaussian(X: Array, Z: Array | None, scales: Array | float) -> Array:
+    """exp(−Σ (x_k − z_k)²/s_k²); for Z = None only one triangle is computed and mirrored."""
+    A, B = _centred(X, Z, scales)
     if Z is not None:
-        D = _squared_distances(X, Z)
-        np.negative(D, out=D)
-        return np.exp(D, out=D)
-    K = np.empty((len(X), len(X)))
-    for start in range(0, len(X), _ROWS):
-        stop = min(start + _ROWS, len(X))
-        K[start:stop, :stop] = _gaussian(X[start:stop], X[:stop])
+        return _exp_of_minus(_squared_distances(A, B))
+    K = np.empty((len(A), len(A)))
+    for start in range(0, len(A), _ROWS):
+        stop = min(start + _ROWS, len(A))
+        K[start:stop, :stop] = _exp_of_minus(_squared_distances(A[start:stop], A[:stop]))
     mirror_lower(K)
     np.fill_diagonal(K, 1.0)
     return K
@@ -57,7 +70,7 @@ class RBF(Kernel):
     sigma: float = 1.0
 
     def __post_init__(self) -> None:
-        require_positive("The width sigma of an RBF kernel", self.sigma)
+        object.__setattr__(self, "sigma", require_positive("The width sigma of an RBF kernel", self.sigma))
 
     @property
     def log_params(self) -> Array:
@@ -71,13 +84,13 @@ class RBF(Kernel):
         return RBF(float(np.exp(log_params[0])))
 
     def __call__(self, X: Array, Z: Array | None = None) -> Array:
-        return _gaussian(X / self.sigma, None if Z is None else Z / self.sigma)
+        return _gaussian(X, Z, self.sigma)
 
     def diag(self, X: Array) -> Array:
         return np.ones(len(X))
 
     def gradient(self, X: Array, Z: Array | None = None) -> Iterator[Array]:
-        U = _squared_distances(X, X if Z is None else Z) / self.sigma**2
+        U = _squared_distances(*_centred(X, Z, self.sigma))
         yield 2.0 * U * np.exp(-U)
 
     def contract(self, X: Array, W: Array, K: Array | None = None) -> Array:
@@ -129,8 +142,7 @@ class ARD(Kernel):
 
     def __call__(self, X: Array, Z: Array | None = None) -> Array:
         self.check_width(X.shape[1])
-        scales = np.asarray(self.scales)
-        return _gaussian(X / scales, None if Z is None else Z / scales)
+        return _gaussian(X, Z, np.asarray(self.scales))
 
     def diag(self, X: Array) -> Array:
         return np.ones(len(X))
@@ -143,7 +155,7 @@ class ARD(Kernel):
 
     def contract(self, X: Array, W: Array, K: Array | None = None) -> Array:
         B = W * (self(X) if K is None else K)
-        return 2.0 * _contract_squared_differences(X / np.asarray(self.scales), B)
+        return 2.0 * _contract_squared_differences(X, B) / np.square(self.scales)
 
     def starting_points(self, X: Array) -> Array:
         # As many inputs, so many ways to start: spherical kernels of several widths (paper 4 starts from one).

@@ -1,0 +1,164 @@
+"""The arguments of each command, with help and examples."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from .._version import __version__
+from ..kernels._registry import KERNEL_NAMES
+from ..moderation import MODERATIONS
+from ._datasets import run_datasets
+from ._fit import run_compare, run_fit
+from ._output import InputError
+from ._predict import run_predict
+
+_DESCRIPTION = """\
+Least-squares support vector machines designed by the Bayesian evidence framework: no tuning, calibrated
+class probabilities, error bars. Tables are UTF-8 text with a header, separated by commas, semicolons or tabs."""
+
+_EXAMPLES = """\
+examples:
+  bayes-lssvm datasets                                     the data sets that come along
+  bayes-lssvm datasets ripley --csv ripley.csv             write one as a table
+  bayes-lssvm fit ripley.csv --target yc --out model.npz   design a classifier and save it
+  bayes-lssvm predict model.npz new.csv --out out.csv      class probabilities for new rows
+  bayes-lssvm compare ripley.csv --target yc               rank kernels by their evidence
+
+exit codes: 0 success, 2 a mistake in the arguments or the data, 130 interrupted"""
+
+_KERNEL_HELP = f"""\
+kernels:
+  a name           {", ".join(KERNEL_NAMES)}
+  with parameters  rbf:sigma=1.3   poly:degree=2,scale=4   ard:scales=1/0.5   mlp:kappa=0.1,theta=1
+  a sum            linear+rbf   linear+rbf:sigma=2
+Inputs are standardised first, so widths are in standard deviations. Parameters given are where the search
+starts; with --no-refine they are taken as they are."""
+
+_FIT_EXAMPLES = """
+examples:
+  bayes-lssvm fit data.csv --target y
+  bayes-lssvm fit data.csv --target y --ignore id name --out model.npz
+  bayes-lssvm fit data.csv --target y --kernel rbf:sigma=1.3 --no-refine
+  bayes-lssvm fit data.csv --target y --class-prior no=0.9,yes=0.1 --json"""
+
+_PREDICT_EXAMPLES = """\
+Columns are matched to the model's inputs by name; their order is free and others are left aside.
+A class prior or costs are two numbers in the order of the classes (sorted), or label=number for both.
+
+examples:
+  bayes-lssvm predict model.npz new.csv
+  bayes-lssvm predict model.npz new.csv --out predictions.csv
+  bayes-lssvm predict model.npz new.csv --class-prior 0.9,0.1
+  bayes-lssvm predict model.npz new.csv --costs no=1,yes=5     missing a yes costs five times as much"""
+
+_COMPARE_EXAMPLES = """
+examples:
+  bayes-lssvm compare data.csv --target y
+  bayes-lssvm compare data.csv --target y --kernels linear rbf linear+rbf --no-occam"""
+
+_DATASETS_EXAMPLES = """\
+examples:
+  bayes-lssvm datasets
+  bayes-lssvm datasets ripley
+  bayes-lssvm datasets ripley --csv ripley.csv
+  bayes-lssvm datasets ripley --test --csv ripley_test.csv"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one sentence like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message} (see {self.prog} --help).")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line; the chosen command is `run` of the result."""
+    parser = _Parser(
+        prog="bayes-lssvm",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"bayes-lssvm {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+
+    def command(name: str, summary: str, epilog: str) -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name,
+            help=summary,
+            description=summary,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+
+    _add_fit(command("fit", "Design a model on a table and show what was found.", _KERNEL_HELP + "\n" + _FIT_EXAMPLES))
+    _add_predict(command("predict", "Predict each row of a table with a saved model.", _PREDICT_EXAMPLES))
+    summary = "Rank kernels by their evidence: Bayes factors and probabilities."
+    _add_compare(command("compare", summary, _KERNEL_HELP + "\n" + _COMPARE_EXAMPLES))
+    _add_datasets(command("datasets", "List the data sets, describe one, or write one as a table.", _DATASETS_EXAMPLES))
+    return parser
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number ≥ 0")
+    return int(text)
+
+
+def _add_training(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", help="table with a header; - is standard input")
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
+    parser.add_argument(
+        "--ignore", nargs="+", action="extend", default=[], metavar="COLUMN", help="columns to leave out"
+    )
+    parser.add_argument(
+        "--task",
+        choices=("auto", "classification", "regression"),
+        default="auto",
+        help="auto: classification if the target is text or has two values, else regression",
+    )
+    parser.add_argument("--no-refine", dest="refine", action="store_false", help="take kernel parameters as given")
+    parser.add_argument("--no-occam", dest="occam", action="store_false", help="evidence without the Occam factor")
+    parser.add_argument("--seed", type=_seed, default=0, help="of the subset that sifts starts if N > 400 (default 0)")
+
+
+def _add_fit(parser: argparse.ArgumentParser) -> None:
+    _add_training(parser)
+    parser.add_argument("--kernel", default="rbf", help="name, with parameters if wanted; see below (default rbf)")
+    parser.add_argument("--class-prior", metavar="P,P", help="class probabilities where new data come from")
+    parser.add_argument("--moderation", choices=MODERATIONS, help="form of the class probabilities (default class)")
+    parser.add_argument("--out", metavar="FILE", help="save the model, for example as model.npz")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.set_defaults(run=run_fit)
+
+
+def _add_predict(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="model file that fit wrote")
+    parser.add_argument("data", help="table with a header; - is standard input")
+    parser.add_argument("--out", metavar="FILE", help="write the predictions as CSV here, not to standard output")
+    parser.add_argument("--class-prior", metavar="P,P", help="class probabilities where these rows come from")
+    parser.add_argument("--costs", metavar="C,C", help="cost of mistaking a member of each class")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of CSV")
+    parser.set_defaults(run=run_predict)
+
+
+def _add_compare(parser: argparse.ArgumentParser) -> None:
+    _add_training(parser)
+    kernels = ("linear", "poly2", "poly3", "rbf", "ard")
+    parser.add_argument(
+        "--kernels", nargs="+", default=list(kernels), metavar="KERNEL", help=f"default: {' '.join(kernels)}"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.set_defaults(run=run_compare)
+
+
+def _add_datasets(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", help="a name or alias from the list")
+    parser.add_argument("--csv", metavar="FILE", help="write the data set as a table; - is standard output")
+    parser.add_argument("--test", action="store_true", help="write the fixed test part instead")
+    parser.add_argument("--openml", action="store_true", help="fetch a set that is not shipped from OpenML")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    parser.set_defaults(run=run_datasets)

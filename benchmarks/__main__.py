@@ -1,0 +1,34 @@
+"""`python -m benchmarks`: the table of ratios."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+
+from tqdm.auto import tqdm
+
+from . import closed_forms
+from .timing import table
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the benchmarks and print the table; 1 if a bar is missed and `--strict` was given."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything runs")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if a bar is missed")
+    options = parser.parse_args(argv)
+    rows = list(tqdm(closed_forms.rows(quick=options.quick), desc="benchmarks", disable=None, leave=False))
+    if options.json:
+        print(json.dumps([row.as_dict() for row in rows], indent=1))
+    else:
+        print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}")
+        print(table(rows))
+    return 1 if options.strict and not all(row.met for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Figures, tables and pages of the studies in `validation`; `python -m reports` makes them."""

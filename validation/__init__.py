@@ -1,0 +1,1 @@
+"""Studies of what the library computes: pure functions that return frozen results with their provenance."""
