@@ -134,7 +134,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     except (FileNotFoundError, PermissionError):
         raise
     except (*_UNREADABLE, RecursionError) as error:
-        raise ModelFileError(f"{path} is not a model file of bayes-lssvm ({error}).") from error
+        raise ModelFileError(f"{path} is not a model file of bayes-lssvm.") from error
     return header, arrays
 
 

@@ -698,11 +698,7 @@ def test_files_that_are_no_models(run, folder, tmp_path):
     empty = write(tmp_path / "empty.npz", b"")
     half = write(tmp_path / "half.npz", (folder / "model.npz").read_bytes()[:5000])
     np.savez(tmp_path / "other.npz", X=np.eye(2))
-    np.savez(
-        tmp_path / "list.npz",
-        header=np.array(json.dumps({"format": "bayes-lssvm model", "version": 1, "estimator": []})),
-    )
-    for path in (folder / "ripley.csv", empty, half, tmp_path / "other.npz", tmp_path / "list.npz", tmp_path):
+    for path in (folder / "ripley.csv", empty, half, tmp_path / "other.npz", tmp_path):
         code, out, err = run("predict", path, folder / "test.csv")
         assert (code, out) == (2, "")
         assert f"{path} is not a model file of bayes-lssvm" in err

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
-from zipfile import is_zipfile
 
 import numpy as np
 
@@ -54,16 +52,12 @@ def run_predict(args: argparse.Namespace) -> None:
 
 
 def _open(path: str) -> Model:
-    if not Path(path).exists():
-        raise InputError(f"there is no file {path!r}.")
-    if not is_zipfile(path):  # NumPy's answer to other files would be advice to unpickle them
-        raise InputError(f"{path} is not a model file of bayes-lssvm.")
     try:
         return load(path)
-    except ModelFileError as error:
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path!r}.") from None
+    except (ModelFileError, PermissionError) as error:
         raise InputError(str(error)) from None
-    except Exception as error:  # whatever else the bytes of a stranger's file bring about is the file's fault
-        raise InputError(f"{path} is not a model file of bayes-lssvm ({error}).") from None
 
 
 def _inputs(model: Model, table: Table) -> Array:
