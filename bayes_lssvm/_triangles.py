@@ -6,7 +6,8 @@ import numpy as np
 
 from ._typing import Array
 
-_SIZE = 256
+_SIZE = 128
+_UPPER = np.triu(np.ones((_SIZE, _SIZE), dtype=bool), 1)
 
 
 def mirror_lower(A: Array) -> Array:
@@ -15,5 +16,5 @@ def mirror_lower(A: Array) -> Array:
         stop = min(start + _SIZE, len(A))
         A[start:stop, stop:] = A[stop:, start:stop].T
         block = A[start:stop, start:stop]
-        block[:] = np.tril(block) + np.tril(block, -1).T
+        np.copyto(block, block.T.copy(), where=_UPPER[: stop - start, : stop - start])
     return A

@@ -28,12 +28,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import blas, lapack
 
+from ._blas import fortran_copy, product, square, squared_norm
 from ._triangles import mirror_lower
 from ._typing import Array
 from .kernels import Kernel, check_positive_semidefinite
 from .level2 import Level2, optimise
 from .level3 import DEFAULT_PRIOR_SD, log_occam, mackay_error_bars
 from .spectrum import TridiagonalReduction
+
+BOUNDARY_MARGIN = 10.0  # nats
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,15 @@ class Evaluation:
     reduction: TridiagonalReduction
     gradient: Array | None = None
     occam_capped: bool = False
+
+    @property
+    def rank(self) -> float:
+        """The value by which optima are ordered: an end of the range of γ must win by a clear margin.
+
+        At γ → ∞ or 0 there is no mode, so that no error bars and no Occam factor are paid for it. Labels ±1 in
+        particular can be interpolated about as well as modelled, by a kernel too narrow to predict anything.
+        """
+        return self.value - BOUNDARY_MARGIN if self.level2.at_boundary else self.value
 
 
 class JointEvaluation(NamedTuple):
@@ -123,12 +135,12 @@ class Objective:
         if slope == 0.0:
             return _evidence_derivative(inverse, alpha, 0.5 * (n - 1) / q1)
         R = mirror_lower(blas.dsyr(-1.0 / inverse.total, inverse.rho, lower=1, a=inverse.C, overwrite_a=1)).T
-        beta = R @ alpha
+        beta = product(R, alpha)
         q2, q3 = float(alpha @ alpha), float(alpha @ beta)
-        tr1, tr2 = float(np.trace(R)), float(np.vdot(R, R))
+        tr1, tr2 = float(np.trace(R)), squared_norm(R)
         h_s = -tr2 + (n - 1) * (2.0 * q3 / q1 - (q2 / q1) ** 2)
         along = 0.0 if result.at_boundary or h_s == 0.0 else -slope * (s * tr2 - tr1) / h_s
-        W = R @ R.T  # R², by a symmetric product
+        W = square(R)
         W *= slope * s - along  # γ_eff's own share, and −R² of h_θ
         R *= -0.5
         W += R
@@ -150,7 +162,7 @@ class _ProjectedInverse(NamedTuple):
 
 
 def _projected_inverse(K: Array, s: float) -> _ProjectedInverse:
-    M = np.array(K, dtype=float, order="F")
+    M = fortran_copy(K)
     M[np.diag_indices_from(M)] += s
     factor, info = lapack.dpotrf(M, lower=1, overwrite_a=1)
     log_det = 2.0 * float(np.log(np.diag(factor)).sum()) if info == 0 else np.nan

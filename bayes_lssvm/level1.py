@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import blas, cho_factor, cho_solve, lapack
 
+from ._blas import fortran_copy, product
 from ._errors import require_positive
 from ._typing import AnyArray, Array
 from .kernels import Kernel
@@ -134,7 +135,7 @@ class DualPosterior:
     ) -> DualPosterior:
         """The posterior at (μ, ζ) from the kernel matrix: one Cholesky factor and its inverse."""
         means = K.mean(axis=1)
-        C = np.array(K, dtype=float, order="F")
+        C = fortran_copy(K)
         C -= means[:, None]
         C -= means[None, :] - means.mean()
         return cls._from_centred(kernel, X, C, y, means, mu, zeta)
@@ -163,8 +164,7 @@ class DualPosterior:
             raise np.linalg.LinAlgError(
                 f"The kernel matrix plus 1/γ = {mu / zeta:.3g} is not positive definite to rounding; γ is too large."
             )
-        half = L @ (y - y.mean())
-        alpha = L.T @ half
+        alpha = product(L.T, product(L, y - y.mean()))
         alpha -= alpha.mean()  # M on the left of R
         return cls(kernel, X, alpha, float(y.mean() - means @ alpha), mu, zeta, L, means)
 
@@ -213,7 +213,7 @@ class DualPosterior:
         so that several centres cost one pass over the rows.
         """
         own = np.einsum("ij,ij->i", whitened, whitened)[:, None]
-        explained = own - 2.0 * (whitened @ centres.T) + np.einsum("ij,ij->i", centres, centres)
+        explained = own - 2.0 * product(whitened, centres.T) + np.einsum("ij,ij->i", centres, centres)
         return np.asarray(np.maximum(squared - explained, 0.0) / self.mu)
 
     def project(self, X: Array, *, groups: tuple[AnyArray, ...] = (), variance: bool = True) -> Iterator[Projection]:
@@ -233,7 +233,7 @@ class DualPosterior:
         for start in range(0, len(X), rows):
             block = X[start : start + rows]
             K = self.kernel(block, self.X)
-            linear = K @ columns
+            linear = product(K, columns)
             whitened = self.whiten(K) if variance else np.empty((len(block), 0))
             yield Projection(linear[:, 0], whitened, linear[:, 1], linear[:, 2:], self.kernel.diag(block))
 
@@ -263,16 +263,14 @@ class ClassCentres:
     zeta_star: float
 
     @classmethod
-    def from_posterior(cls, posterior: DualPosterior, y: Array, gamma_eff: float) -> ClassCentres:
-        """Class centres for labels y = ±1."""
+    def from_posterior(
+        cls, posterior: DualPosterior, y: Array, gamma_eff: float, K: Array | None = None
+    ) -> ClassCentres:
+        """Class centres for labels y = ±1; K is the kernel matrix where the caller has it."""
         members = np.stack([y > 0, y <= 0], axis=1)
         weights = members / members.sum(axis=0)  # [N, 2]
-        rows = max(1, _BLOCK_DOUBLES // posterior.n)
-        outputs, class_rows = np.empty(posterior.n), np.empty((posterior.n, 2))
-        for start in range(0, posterior.n, rows):
-            K = posterior.kernel(posterior.X[start : start + rows], posterior.X)
-            outputs[start : start + rows] = K @ posterior.alpha
-            class_rows[start : start + rows] = K @ weights
+        K = posterior.kernel(posterior.X) if K is None else K
+        outputs, class_rows = product(K, posterior.alpha), product(K, weights)
         projected_mean = weights.T @ outputs
         deviations = outputs - members @ projected_mean  # e_{i,•}
         scatter = float(deviations @ deviations)

@@ -154,8 +154,9 @@ def _slope(reduction: Reduction, log_gamma: float) -> float:
 
 def _interior_modes(reduction: Reduction, grid: Array, costs: Array) -> list[Mode]:
     modes = []
+    depth = 1e-12 * float(np.abs(costs).max())  # ripples of rounding on a flat cost are no modes
     for i in range(1, len(grid) - 1):
-        if costs[i] <= costs[i - 1] and costs[i] < costs[i + 1]:
+        if costs[i] <= costs[i - 1] and costs[i] < costs[i + 1] and max(costs[i - 1], costs[i + 1]) > costs[i] + depth:
             low, high = float(grid[i - 1]), float(grid[i + 1])
             if _slope(reduction, low) < 0.0 < _slope(reduction, high):
                 root = brentq(lambda u: _slope(reduction, u), low, high, xtol=1e-10, rtol=1e-14)

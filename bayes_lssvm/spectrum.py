@@ -22,6 +22,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.linalg import blas, eigh, lapack, solve_banded
 
+from ._blas import fortran_copy, product, squared_norm
 from ._errors import NotPositiveSemidefiniteError
 from ._typing import Array
 
@@ -110,7 +111,7 @@ def _centre(K: Array, y: Array) -> tuple[Array, Array, Array, float]:
     if n < 3:
         raise ValueError(f"At least 3 data points are needed for a bias and two hyperparameters, got {n}.")
     v, tau = _reflector(np.full(n, 1.0 / np.sqrt(n)))
-    A = _reflect_symmetric(np.array(K, dtype=float, order="F"), v, tau)
+    A = _reflect_symmetric(fortran_copy(K), v, tau)
     centred = y - y.mean()  # first, so that an offset does not cost digits
     t = (centred - tau * float(v @ centred) * v)[1:]
     if float(np.linalg.norm(t)) <= 10 * _EPS * float(np.linalg.norm(y)):
@@ -149,7 +150,7 @@ class TridiagonalReduction:
             raise RuntimeError(f"LAPACK sytrd failed with info = {info}.")
         e_left, e_right = np.append(0.0, np.abs(e)), np.append(np.abs(e), 0.0)
         bound = float(np.max(np.abs(d) + e_left + e_right))  # Gershgorin
-        reduction = cls(d, e, float(t @ t), max(bound, _TINY), max(float(np.linalg.norm(K)), _TINY))
+        reduction = cls(d, e, float(t @ t), max(bound, _TINY), max(float(np.sqrt(squared_norm(K))), _TINY))
         reduction._pivots(np.array([1.0 / reduction.gamma_max]), reverse=False)  # refuses an indefinite matrix at once
         return reduction
 
@@ -297,18 +298,18 @@ class CentredSpectrum:
         """Decompose the kernel matrix Ω of shape (N, N) with targets y of shape (N,)."""
         A, t, v, tau = _centre(K, y)
         eigenvalues, U = eigh(A, lower=True, driver="evd", overwrite_a=True, check_finite=False)
-        kernel_norm, largest = max(float(np.linalg.norm(K)), _TINY), max(float(eigenvalues[-1]), 0.0)
+        kernel_norm, largest = max(float(np.sqrt(squared_norm(K))), _TINY), max(float(eigenvalues[-1]), 0.0)
         if eigenvalues[0] < -_ROUNDING * kernel_norm:
             raise NotPositiveSemidefiniteError(
                 "The centred kernel matrix is not positive semi-definite: its smallest eigenvalue is "
                 f"{eigenvalues[0]:.3g}, its largest {largest:.3g}. The evidence needs a kernel that is an inner "
                 "product."
             )
-        coefficients = U.T @ t
+        coefficients = product(U.T, t)
         V = np.empty((len(y), len(y) - 1), order="F")
         V[0] = 0.0
         V[1:] = U
-        V -= np.outer(tau * v, v[1:] @ U)  # back through the reflection
+        V -= np.outer(tau * v, product(U.T, v[1:]))  # back through the reflection
         return cls(np.maximum(eigenvalues, 0.0), V, coefficients, float(np.mean(y)), K.mean(axis=1), kernel_norm)
 
     def with_targets(self, y: Array) -> CentredSpectrum:

@@ -115,8 +115,8 @@ class BayesianLSSVC(BinaryLabels, ClassifierMixin, EvidenceLSSVM):  # type: igno
         self.training_frequencies_ = np.array([np.mean(signs < 0), np.mean(signs > 0)])
         self._prior(None)
         self._cost_shift(None)
-        self._design(X, signs)
-        self.centres_ = ClassCentres.from_posterior(self.posterior_, signs, self.gamma_eff_)
+        K = self._design(X, signs)
+        self.centres_ = ClassCentres.from_posterior(self.posterior_, signs, self.gamma_eff_, K)
         self.zeta_star_ = self.centres_.zeta_star
         return self
 

@@ -41,7 +41,8 @@ class EvidenceLSSVM(LSSVMBase):
     y_fit_: Array
     provenance_: dict[str, Any]
 
-    def _design(self, X: Array, y: Array) -> None:
+    def _design(self, X: Array, y: Array) -> Array:
+        """Design the model and return the kernel matrix, for what the classifier adds."""
         kernel = as_kernel(self.kernel, X.shape[1])
         require_matrices(
             len(X),
@@ -66,6 +67,7 @@ class EvidenceLSSVM(LSSVMBase):
         self.provenance_ = provenance(settings=self.get_params(deep=False), data=(X, y))
         self._publish()
         self._warn()
+        return K
 
     def _publish(self) -> None:
         level3, level2 = self.level3_, self.level3_.level2

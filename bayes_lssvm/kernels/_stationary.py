@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from .._blas import product
 from .._errors import require_positive
 from .._triangles import mirror_lower
 from .._typing import Array
 from ._base import Kernel
 
 # Widths tried first, in units of √d: standardised inputs lie about √(2d) apart.
-_START_FACTORS = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
+_START_FACTORS = 2.0 ** np.arange(-5, 6)
 _BOUND_FACTORS = (1e-2, 1e3)
 _ROWS = 256
 
@@ -30,28 +31,24 @@ def _centred(X: Array, Z: Array | None, scales: Array | float) -> tuple[Array, A
     return (B if Z is X else (X - centre) / scales), B
 
 
-def _squared_distances(A: Array, B: Array) -> Array:
-    """‖a_i − b_j‖² from one matrix product, so without an n·m·d array."""
-    left = np.column_stack([-2.0 * A, np.einsum("ij,ij->i", A, A), np.ones(len(A))])
+def _minus_squared_distances(A: Array, B: Array) -> Array:
+    """−‖a_i − b_j‖² from one matrix product, so without an n·m·d array."""
+    left = np.column_stack([2.0 * A, -np.einsum("ij,ij->i", A, A), -np.ones(len(A))])
     right = np.column_stack([B, np.ones(len(B)), np.einsum("ij,ij->i", B, B)])
-    D = left @ right.T
-    return np.maximum(D, 0.0, out=D)
-
-
-def _exp_of_minus(D: Array) -> Array:
-    np.negative(D, out=D)
-    return np.exp(D, out=D)
+    D = product(left, right.T)
+    return np.minimum(D, 0.0, out=D)
 
 
 def _gaussian(X: Array, Z: Array | None, scales: Array | float) -> Array:
     """exp(−Σ (x_k − z_k)²/s_k²); for Z = None only one triangle is computed and mirrored."""
     A, B = _centred(X, Z, scales)
     if Z is not None:
-        return _exp_of_minus(_squared_distances(A, B))
+        D = _minus_squared_distances(A, B)
+        return np.exp(D, out=D)
     K = np.empty((len(A), len(A)))
     for start in range(0, len(A), _ROWS):
         stop = min(start + _ROWS, len(A))
-        K[start:stop, :stop] = _exp_of_minus(_squared_distances(A[start:stop], A[:stop]))
+        np.exp(_minus_squared_distances(A[start:stop], A[:stop]), out=K[start:stop, :stop])
     mirror_lower(K)
     np.fill_diagonal(K, 1.0)
     return K
@@ -60,7 +57,7 @@ def _gaussian(X: Array, Z: Array | None, scales: Array | float) -> Array:
 def _contract_squared_differences(X: Array, B: Array) -> Array:
     """Σ_ij B_ij (x_ik − x_jk)² for each input k and symmetric B, in O(N²d) time and O(Nd) memory."""
     A = X - X.mean(axis=0)
-    return 2.0 * (B.sum(axis=1) @ A**2 - np.einsum("ik,ik->k", A, B @ A))
+    return 2.0 * (np.einsum("i,ik->k", B.sum(axis=1), A**2) - np.einsum("ik,ik->k", A, product(B, A)))
 
 
 @dataclass(frozen=True)
@@ -90,8 +87,8 @@ class RBF(Kernel):
         return np.ones(len(X))
 
     def gradient(self, X: Array, Z: Array | None = None) -> Iterator[Array]:
-        U = _squared_distances(*_centred(X, Z, self.sigma))
-        yield 2.0 * U * np.exp(-U)
+        U = _minus_squared_distances(*_centred(X, Z, self.sigma))
+        yield -2.0 * U * np.exp(U)
 
     def contract(self, X: Array, W: Array, K: Array | None = None) -> Array:
         B = W * (self(X) if K is None else K)
