@@ -241,3 +241,12 @@ def test_names_of_the_notation_table_resolve():
     names = set(re.findall(r"`([a-z]\w*_)`", own))
     assert len(names) > 8
     assert not [name for name in names if not hasattr(model, name)]
+
+
+def test_the_code_of_the_readme_runs(capsys):
+    source = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert source is not None
+    space: dict[str, object] = {}
+    exec(source[1], space)
+    assert space["model"].score(*space["ripley"].test_Xy) == pytest.approx(0.907)
+    assert "RBF(sigma=1.328)" in capsys.readouterr().out
