@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize
 
+from ._errors import NotPositiveSemidefiniteError
 from ._typing import AnyArray, Array
 from .evidence_gradient import Evaluation, Objective
 from .kernels import Kernel
@@ -31,6 +32,7 @@ _HOPELESS = 30.0  # nats behind the best, at the starts
 _WORTH_A_LOOK = 10.0  # nats behind the best, on the subset
 _WORTH_POLISHING = 2.0  # nats behind the best, on all data
 _POLISHED = 1e-4  # nats that a further quasi-Newton step promises
+_WALL = 1e3  # nats by which an indefinite kernel is worse than the best so far
 _LONGEST_STEP = 0.7
 
 
@@ -123,15 +125,26 @@ def _without_repeats(starts: Array) -> Array:
 
 def _promising(objective: Objective, kernel: Kernel, starts: Array) -> Array:
     """The starts worth climbing from: peaks along a line of starts, the best three, none hopelessly behind."""
-    values = np.array([objective.evaluate(kernel.with_log_params(start)).rank for start in starts])
+    values = np.array([_rank_or_nothing(objective, kernel.with_log_params(start)) for start in starts])
+    if not np.isfinite(values).any():
+        objective.evaluate(kernel)  # says what is wrong with it
     order = np.argsort(starts[:, 0], kind="stable")
     peaks = order[_is_peak(values[order])] if starts.shape[1] == 1 else np.arange(len(starts))
     ranked = peaks[np.argsort(-values[peaks], kind="stable")][:_MAX_CLIMBS]
     return starts[ranked[values[ranked] > values[ranked[0]] - _HOPELESS]]
 
 
+def _rank_or_nothing(objective: Objective, kernel: Kernel) -> float:
+    """The rank of a kernel, or −inf where its matrix is indefinite, as an MLP kernel's may be for some parameters."""
+    try:
+        return objective.evaluate(kernel).rank
+    except NotPositiveSemidefiniteError:
+        return -np.inf
+
+
 def _is_peak(values: Array) -> AnyArray:
     """Where a sequence is no lower than its neighbours and higher than one of them; the maximum in any case."""
+    values = np.where(np.isfinite(values), values, values[np.isfinite(values)].min() - 1.0)
     left, right = np.append(values[0], values[:-1]), np.append(values[1:], values[-1])
     higher = np.maximum(values - left, values - right) > 1e-6
     return np.asarray((values >= left) & (values >= right) & higher) | (np.arange(len(values)) == np.argmax(values))
@@ -145,7 +158,12 @@ def _climb(
 
     def cost(log_params: Array) -> tuple[float, Array]:
         nonlocal best
-        evaluation = objective.evaluate(kernel.with_log_params(log_params), gradient=True)
+        try:
+            evaluation = objective.evaluate(kernel.with_log_params(log_params), gradient=True)
+        except NotPositiveSemidefiniteError:
+            if best is None:
+                raise
+            return -best.value + _WALL, np.zeros_like(log_params)  # the line search turns back
         if best is None or evaluation.rank > best.rank:
             best = evaluation
         assert evaluation.gradient is not None
@@ -207,7 +225,7 @@ def _polish(objective: Objective, small: Objective, found: Evaluation, bounds: A
         scale = len(small.y) / len(objective.y)
         inverse = scale * _inverse_curvature(lambda x: ascend(small, x)[1], start, box)
         end, value, count, converged = _quasi_newton(lambda x: ascend(objective, x), start, inverse, box)
-    except np.linalg.LinAlgError:  # γ wandered to where the matrix is singular to rounding
+    except (np.linalg.LinAlgError, NotPositiveSemidefiniteError):  # a step too far for the matrix
         return _climb(objective, kernel, found.kernel.log_params, bounds)
     final = objective.evaluate(kernel.with_log_params(end if objective.occam else end[1:]))
     # the scan of γ may find a better mode than the one that was followed
