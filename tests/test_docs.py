@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(path.name for path in DOCS.glob("*.md"))
-RUNNABLE = ["quick_start.md", "estimators.md", "kernels_and_solvers.md", "levels.md"]
+RUNNABLE = ["quick_start.md", "estimators.md", "kernels_and_solvers.md", "levels.md", "marginalisation.md"]
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")

@@ -1,0 +1,151 @@
+"""Quadrature over μ, ζ and at most one kernel parameter.
+
+The inner integral over (log μ, log ζ) is `_level2_quadrature`; it costs one tridiagonal reduction a kernel. Over the
+log of the kernel's parameter a trapezoidal rule is laid where the integrand is within 25 nats of its maximum, found by
+a scan that no second mode of a width of half a nat or more escapes. Its step is halved until the evidence stands still.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+from tqdm.auto import tqdm
+
+from .._typing import Array
+from ..kernels import Kernel, check_positive_semidefinite
+from ..priors import HyperPrior, LogPrior
+from ..spectrum import TridiagonalReduction
+from ._level2_quadrature import Level2Integral, integrate
+
+_SCAN_STEP = 0.5
+_NEGLIGIBLE = 25.0
+
+
+@dataclass(frozen=True)
+class KernelNode:
+    """One kernel with its integral over μ and ζ.
+
+    Attributes
+    ----------
+    log_density : float
+        log p(D | θ) + log p(log θ): the integrand over the kernel's log parameters.
+    log_weight : float
+        The same plus the log of the node's weight in the rule.
+    """
+
+    kernel: Kernel
+    integral: Level2Integral
+    log_density: float
+    log_weight: float
+
+
+@dataclass(frozen=True)
+class Quadrature:
+    """Nodes whose weights sum to the evidence.
+
+    Attributes
+    ----------
+    log_evidence, error : float
+        log p(D | H), and its change at the last halving of the step.
+    tail : float
+        The integrand at the ends of the range relative to its maximum; not small if the range cut something off.
+    n_reductions : int
+        Kernels that were evaluated.
+    """
+
+    nodes: tuple[KernelNode, ...]
+    log_evidence: float
+    error: float
+    tail: float
+    n_reductions: int
+
+
+class _Rule:
+    """Nodes on a growing grid of the kernel's log parameter."""
+
+    def __init__(self, X: Array, y: Array, kernel: Kernel, parts: tuple[LogPrior, ...], progress: bool) -> None:
+        self.X, self.y, self.kernel, self.parts = X, y, kernel, parts
+        self.found: dict[float, tuple[Kernel, Level2Integral, float]] = {}
+        self.bar = tqdm(desc="kernels integrated", unit="", disable=None if progress else True, leave=False)
+
+    def __call__(self, position: float) -> float:
+        """The integrand log p(D | θ) + log p(log θ) at one value of the log parameter."""
+        if position not in self.found:
+            kernel = self.kernel.with_log_params(np.array([position])) if len(self.parts) > 2 else self.kernel
+            K = kernel(self.X)
+            check_positive_semidefinite(kernel, K)
+            integral = integrate(TridiagonalReduction.from_kernel_matrix(K, self.y), self.parts[0], self.parts[1])
+            own = float(self.parts[2].log_density(np.array(position))) if len(self.parts) > 2 else 0.0
+            self.found[position] = (kernel, integral, integral.log_z + own)
+            self.bar.update()
+        return self.found[position][2]
+
+    def nodes(self, positions: Array, log_step: float) -> tuple[KernelNode, ...]:
+        chosen = [self.found[float(p)] for p in positions]
+        return tuple(KernelNode(k, i, d, d + log_step) for k, i, d in chosen)
+
+
+def quadrature(
+    X: Array,
+    y: Array,
+    kernel: Kernel,
+    prior: HyperPrior,
+    *,
+    fixed_kernel: bool = False,
+    tolerance: float = 1e-7,
+    progress: bool = True,
+) -> Quadrature:
+    """Integrate over log μ, log ζ and the kernel's parameter, if it has one that is not held."""
+    n_kernel = 0 if fixed_kernel else kernel.log_params.size
+    prior.require_proper(n_kernel, "quadrature")
+    if n_kernel > 1:
+        raise ValueError(
+            f"Quadrature integrates over one kernel parameter at most, but {kernel!s} has {n_kernel}; hold all but one "
+            "at their values, or integrate over μ and ζ only (fixed_kernel=True)."
+        )
+    rule = _Rule(X, y, kernel, prior.components(n_kernel), progress)
+    with rule.bar:
+        if n_kernel == 0:
+            value = rule(0.0)
+            integral = rule.found[0.0][1]
+            return Quadrature(rule.nodes(np.zeros(1), 0.0), value, integral.error, integral.tail, 1)
+        return _over_kernel(rule, X, tolerance)
+
+
+def _over_kernel(rule: _Rule, X: Array, tolerance: float) -> Quadrature:
+    bounds, support = rule.kernel.log_bounds(X)[0], rule.parts[2].support
+    low, high = max(bounds[0], support[0]), min(bounds[1], support[1])
+    grid = np.linspace(low, high, int(np.ceil((high - low) / _SCAN_STEP)) + 1)
+    values = np.array([rule(float(p)) for p in grid])
+    inside = np.flatnonzero(values > values.max() - _NEGLIGIBLE)
+    grid = grid[max(inside[0] - 1, 0) : inside[-1] + 2]
+    values = np.array([rule(float(p)) for p in grid])
+    log_z, error = _sum(grid, values), np.inf
+    while error > tolerance and len(grid) < 2000:
+        grid = np.sort(np.concatenate([grid, 0.5 * (grid[1:] + grid[:-1])]))
+        # far below the maximum a node adds nothing: its neighbours on the coarser grid say so
+        values = np.array([_known_or_computed(rule, grid, i, values) for i in range(len(grid))])
+        new = _sum(grid, values)
+        log_z, error = new, abs(new - log_z)
+    computed = np.array([float(p) in rule.found for p in grid])
+    worst_inner = max(integral.error for _, integral, _ in rule.found.values())
+    ends = float(np.exp(max(values[0], values[-1]) - values.max()))
+    tail = max(ends, *(i.tail for _, i, d in rule.found.values() if d > values.max() - 10.0))
+    nodes = rule.nodes(grid[computed], float(np.log(grid[1] - grid[0])))
+    return Quadrature(nodes, log_z, error + worst_inner, tail, len(rule.found))
+
+
+def _known_or_computed(rule: _Rule, grid: Array, i: int, coarse: Array) -> float:
+    if i % 2 == 0:
+        return float(coarse[i // 2])
+    if max(coarse[i // 2], coarse[i // 2 + 1]) < coarse.max() - _NEGLIGIBLE:
+        return -np.inf
+    return rule(float(grid[i]))
+
+
+def _sum(grid: Array, values: Array) -> float:
+    log_weights = np.full(len(grid), np.log(grid[1] - grid[0]))
+    log_weights[[0, -1]] -= np.log(2.0)
+    return float(logsumexp(values + log_weights))

@@ -1,0 +1,197 @@
+"""Priors of the hyperparameters, in logs: one object for Laplace, importance sampling, quadrature and sampling.
+
+Every parameter (log μ, log ζ, the logs of the kernel's parameters) has a prior of its own:
+
+| prior               | density of the log parameter        | proper |
+| ------------------- | ----------------------------------- | ------ |
+| `Normal(mean, sd)`  | Gaussian; the default, (0, 3)       | yes    |
+| `Box(low, high)`    | constant between the bounds         | yes    |
+| `Flat()`            | 1 everywhere, as in paper 0, 4.1    | no     |
+
+With a flat prior the posterior is improper: at γ → 0 the evidence tends to a constant, and at γ → ∞ too where the
+centred kernel has full rank. Methods that integrate refuse it; Laplace approximations, which look at the mode only,
+accept it. Other priors are subclasses of `LogPrior`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ._typing import Array
+
+
+class ImproperPriorError(ValueError):
+    """A prior without a finite integral where the evidence needs one."""
+
+
+class LogPrior(ABC):
+    """The prior of one log parameter."""
+
+    @abstractmethod
+    def log_density(self, x: Array) -> Array:
+        """Log density at each x; −inf outside the support."""
+
+    @abstractmethod
+    def gradient(self, x: Array) -> Array:
+        """Derivative of the log density."""
+
+    @abstractmethod
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Draws of shape (n,)."""
+
+    @property
+    @abstractmethod
+    def width(self) -> float:
+        """Standard deviation: the denominator of the Occam factor (5.2); 1 for a flat prior, whose density is 1."""
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Where the density is positive."""
+        return -np.inf, np.inf
+
+    @property
+    def curvature(self) -> float:
+        """−∂² log density, where it is constant; 0 otherwise."""
+        return 0.0
+
+    @property
+    def proper(self) -> bool:
+        """Whether the density integrates to one."""
+        return True
+
+
+@dataclass(frozen=True)
+class Normal(LogPrior):
+    """Gaussian in the log parameter: sd = 3 spans a factor of 400 either way within two standard deviations."""
+
+    mean: float = 0.0
+    sd: float = 3.0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.mean) and np.isfinite(self.sd) and self.sd > 0):
+            raise ValueError(f"A Normal prior needs a finite mean and a positive sd, got {self.mean!r}, {self.sd!r}.")
+
+    def log_density(self, x: Array) -> Array:
+        z = (np.asarray(x, dtype=float) - self.mean) / self.sd
+        return np.asarray(-0.5 * z**2 - np.log(self.sd) - 0.5 * np.log(2.0 * np.pi))
+
+    def gradient(self, x: Array) -> Array:
+        return np.asarray(-(np.asarray(x, dtype=float) - self.mean) / self.sd**2)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        return rng.normal(self.mean, self.sd, n)
+
+    @property
+    def width(self) -> float:
+        return self.sd
+
+    @property
+    def curvature(self) -> float:
+        return 1.0 / self.sd**2
+
+
+@dataclass(frozen=True)
+class Box(LogPrior):
+    """Constant between two bounds of the log parameter."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.low) and np.isfinite(self.high) and self.low < self.high):
+            raise ValueError(f"A Box prior needs finite bounds with low < high, got {self.low!r}, {self.high!r}.")
+
+    def log_density(self, x: Array) -> Array:
+        x = np.asarray(x, dtype=float)
+        inside = (x >= self.low) & (x <= self.high)
+        return np.where(inside, -np.log(self.high - self.low), -np.inf)
+
+    def gradient(self, x: Array) -> Array:
+        return np.zeros_like(np.asarray(x, dtype=float))
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        return rng.uniform(self.low, self.high, n)
+
+    @property
+    def width(self) -> float:
+        return (self.high - self.low) / float(np.sqrt(12.0))
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return self.low, self.high
+
+
+@dataclass(frozen=True)
+class Flat(LogPrior):
+    """Density 1 everywhere: for Laplace approximations only."""
+
+    def log_density(self, x: Array) -> Array:
+        return np.zeros_like(np.asarray(x, dtype=float))
+
+    def gradient(self, x: Array) -> Array:
+        return np.zeros_like(np.asarray(x, dtype=float))
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        raise ImproperPriorError("A flat prior has no distribution to draw from; use Normal or Box.")
+
+    @property
+    def width(self) -> float:
+        return 1.0
+
+    @property
+    def proper(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class HyperPrior:
+    """Independent priors of log μ, log ζ and the logs of the kernel's parameters.
+
+    Parameters
+    ----------
+    mu, zeta : LogPrior
+    kernel : LogPrior or tuple of LogPrior
+        One for all parameters of the kernel, or one each.
+    """
+
+    mu: LogPrior = field(default_factory=Normal)
+    zeta: LogPrior = field(default_factory=Normal)
+    kernel: LogPrior | tuple[LogPrior, ...] = field(default_factory=lambda: Normal(0.0, 3.0))
+
+    def components(self, n_kernel: int) -> tuple[LogPrior, ...]:
+        """Priors of (log μ, log ζ, log θ₁, …) for a kernel with that many parameters."""
+        kernel = self.kernel if isinstance(self.kernel, tuple) else (self.kernel,) * n_kernel
+        if len(kernel) != n_kernel:
+            raise ValueError(
+                f"The prior has {len(kernel)} kernel components, but the kernel has {n_kernel} parameters."
+            )
+        return (self.mu, self.zeta, *kernel)
+
+    def log_density(self, x: Array) -> Array:
+        """Joint log density of points x of shape (…, 2 + P)."""
+        x = np.asarray(x, dtype=float)
+        parts = self.components(x.shape[-1] - 2)
+        return np.asarray(sum(part.log_density(x[..., i]) for i, part in enumerate(parts)))
+
+    def require_proper(self, n_kernel: int, method: str) -> None:
+        """Refuse a flat component, with the reason."""
+        if not all(part.proper for part in self.components(n_kernel)):
+            raise ImproperPriorError(
+                f'method="{method}" integrates over the hyperparameters, and a flat prior makes the integral infinite: '
+                "the evidence tends to a constant as γ → 0, and as γ → ∞ where the centred kernel has full rank. Use "
+                "Normal or Box priors, or a Laplace approximation."
+            )
+
+
+def as_hyper_prior(prior: HyperPrior | LogPrior | None) -> HyperPrior:
+    """A prior of all parameters from one for each, one for all, or None for the default."""
+    if prior is None:
+        return HyperPrior()
+    if isinstance(prior, LogPrior):
+        return HyperPrior(prior, prior, prior)
+    if not isinstance(prior, HyperPrior):
+        raise ValueError(f"prior must be a HyperPrior, a Normal, a Box or a Flat, got {prior!r}.")
+    return prior
