@@ -130,11 +130,12 @@ def _over_kernel(rule: _Rule, X: Array, tolerance: float) -> Quadrature:
         new = _sum(grid, values)
         log_z, error = new, abs(new - log_z)
     computed = np.array([float(p) in rule.found for p in grid])
-    worst_inner = max(integral.error for _, integral, _ in rule.found.values())
-    ends = float(np.exp(max(values[0], values[-1]) - values.max()))
-    tail = max(ends, *(i.tail for _, i, d in rule.found.values() if d > values.max() - 10.0))
     nodes = rule.nodes(grid[computed], float(np.log(grid[1] - grid[0])))
-    return Quadrature(nodes, log_z, error + worst_inner, tail, len(rule.found))
+    shares = np.exp(np.array([node.log_weight for node in nodes]) - log_z)
+    inner = float(shares @ np.array([node.integral.error for node in nodes]))
+    ends = float(np.exp(max(values[0], values[-1]) - values.max()))
+    tail = max(ends, float(shares @ np.array([node.integral.tail for node in nodes])))
+    return Quadrature(nodes, log_z, error + inner, tail, len(rule.found))
 
 
 def _known_or_computed(rule: _Rule, grid: Array, i: int, coarse: Array) -> float:
