@@ -20,7 +20,8 @@ from ._errors import (
 )
 from ._version import __version__
 from .comparison import Comparison, compare
-from .estimators import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR
+from .estimators import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR, FullyBayesianLSSVC, FullyBayesianLSSVR
+from .marginal import HyperPosterior, marginalise
 from .model_files import ModelFileError, load, save
 
 __all__ = [
@@ -32,6 +33,9 @@ __all__ = [
     "Comparison",
     "ConstantFeatureWarning",
     "EvidenceDivergenceWarning",
+    "FullyBayesianLSSVC",
+    "FullyBayesianLSSVR",
+    "HyperPosterior",
     "InterpolationWarning",
     "MatrixTooLargeError",
     "ModelFileError",
@@ -42,5 +46,6 @@ __all__ = [
     "datasets",
     "kernels",
     "load",
+    "marginalise",
     "save",
 ]

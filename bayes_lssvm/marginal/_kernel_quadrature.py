@@ -21,6 +21,7 @@ from ._level2_quadrature import Level2Integral, integrate
 
 _SCAN_STEP = 0.5
 _NEGLIGIBLE = 25.0
+_MOST_NODES = 250
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def _over_kernel(rule: _Rule, X: Array, tolerance: float) -> Quadrature:
     grid = grid[max(inside[0] - 1, 0) : inside[-1] + 2]
     values = np.array([rule(float(p)) for p in grid])
     log_z, error = _sum(grid, values), np.inf
-    while error > tolerance and len(grid) < 2000:
+    while error > tolerance and len(grid) < _MOST_NODES:
         grid = np.sort(np.concatenate([grid, 0.5 * (grid[1:] + grid[:-1])]))
         # far below the maximum a node adds nothing: its neighbours on the coarser grid say so
         values = np.array([_known_or_computed(rule, grid, i, values) for i in range(len(grid))])

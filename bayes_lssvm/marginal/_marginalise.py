@@ -60,6 +60,12 @@ def marginalise(
             "a tail; a narrower prior would cut it.",
             BayesLSSVMWarning,
         )
+    elif rule.error > 10.0 * tolerance:
+        warn(
+            f"The quadrature stopped at an error of about {rule.error:.1e} nats (wanted {tolerance:.1e}): the evidence "
+            "is not smooth in the kernel's parameter on these data.",
+            BayesLSSVMWarning,
+        )
     settings = {"kernel": chosen, "prior": hyper_prior, "method": method, "tolerance": tolerance}
     integrated = () if fixed_kernel else chosen.param_names
     record = provenance(settings=settings, data=(X, y))
