@@ -158,9 +158,9 @@ def _interior_modes(reduction: Reduction, grid: Array, costs: Array) -> list[Mod
     for i in range(1, len(grid) - 1):
         if costs[i] <= costs[i - 1] and costs[i] < costs[i + 1] and max(costs[i - 1], costs[i + 1]) > costs[i] + depth:
             low, high = float(grid[i - 1]), float(grid[i + 1])
-            if _slope(reduction, low) < 0.0 < _slope(reduction, high):
+            try:
                 root = brentq(lambda u: _slope(reduction, u), low, high, xtol=1e-10, rtol=1e-14)
-            else:  # flat to rounding: the grid's minimum is as good as any
+            except ValueError:  # no change of sign: flat to rounding, and the grid's minimum is as good as any
                 root = float(grid[i])
             modes.append(Mode(float(np.exp(root)), _one(j4(reduction, float(np.exp(root))))))
     return modes
