@@ -101,18 +101,36 @@ class Objective:
 
     def joint(self, kernel: Kernel, log_gamma: float) -> JointEvaluation:
         """Log p(D | γ, θ), μ eliminated, without the Occam factor; every step costs one Cholesky factor."""
-        K = kernel(self.X)
         n, s = len(self.y), float(np.exp(-log_gamma))
-        R = _projected_inverse(K, s)
-        alpha, q1 = self._support(R)
-        q2 = float(alpha @ alpha)
-        tr1 = float(np.trace(R.C)) - float(R.rho @ R.rho) / R.total
+        step = self._step(kernel, s)
+        value = -0.5 * (step.log_det + (n - 1) * (np.log(2.0 * np.pi * step.q1 / (n - 1)) + 1.0) + np.log(n))
+        along_gamma = 0.5 * s * (step.tr1 - (n - 1) * step.q2 / step.q1)
+        along_kernel = self._along_kernel(kernel, step, 0.5 * (n - 1) / step.q1)
+        return JointEvaluation(float(value), np.append(along_gamma, along_kernel))
+
+    def at(self, kernel: Kernel, log_mu: float, log_zeta: float, *, along_kernel: bool = True) -> JointEvaluation:
+        """Log p(D | μ, ζ, θ), nothing eliminated, with its gradient in (log μ, log ζ, log θ)."""
+        n, mu, s = len(self.y), float(np.exp(log_mu)), float(np.exp(log_mu - log_zeta))
+        step = self._step(kernel, s)
+        value = -0.5 * ((n - 1) * (np.log(2.0 * np.pi) - log_mu) + mu * step.q1 + step.log_det + np.log(n))
+        noise = 0.5 * s * (step.tr1 - mu * step.q2)
+        weights = 0.5 * (n - 1 - mu * step.q1) - noise
+        rest = self._along_kernel(kernel, step, 0.5 * mu) if along_kernel else np.empty(0)
+        return JointEvaluation(float(value), np.concatenate([[weights, noise], rest]))
+
+    def _step(self, kernel: Kernel, s: float) -> _Step:
+        """What one Cholesky factor of Ω + sI tells."""
+        K = kernel(self.X)
+        inverse = _projected_inverse(K, s)
+        alpha, q1 = self._support(inverse)
+        tr1 = float(np.trace(inverse.C)) - float(inverse.rho @ inverse.rho) / inverse.total
         # det(MΩM + s) on the complement of 1 is det(Ω + s)·1ᵀC1/N
-        log_det = R.log_det + float(np.log(R.total / n))
-        value = -0.5 * (log_det + (n - 1) * (np.log(2.0 * np.pi * q1 / (n - 1)) + 1.0) + np.log(n))
-        along_gamma = 0.5 * s * (tr1 - (n - 1) * q2 / q1)
-        W = _evidence_derivative(R, alpha, 0.5 * (n - 1) / q1)
-        return JointEvaluation(float(value), np.append(along_gamma, kernel.contract(self.X, W, K)))
+        log_det = inverse.log_det + float(np.log(inverse.total / len(self.y)))
+        return _Step(K, inverse, alpha, q1, float(alpha @ alpha), tr1, log_det)
+
+    def _along_kernel(self, kernel: Kernel, step: _Step, weight: float) -> Array:
+        """Derivatives in log θ by W = −½R + weight·ααᵀ; uses up the inverse."""
+        return kernel.contract(self.X, _evidence_derivative(step.inverse, step.alpha, weight), step.K)
 
     def _support(self, inverse: _ProjectedInverse) -> tuple[Array, float]:
         """α = Ry and q_1 = yᵀRy."""
@@ -158,6 +176,18 @@ class _ProjectedInverse(NamedTuple):
     C: Array
     rho: Array
     total: float
+    log_det: float
+
+
+class _Step(NamedTuple):
+    """The kernel matrix, R by its parts, α = Ry and the sums q_1, q_2, tr_1, log_det at one s = 1/γ."""
+
+    K: Array
+    inverse: _ProjectedInverse
+    alpha: Array
+    q1: float
+    q2: float
+    tr1: float
     log_det: float
 
 

@@ -16,11 +16,14 @@ accept it. Other priors are subclasses of `LogPrior`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 
 from ._typing import Array
+
+_STEP = 1e-4  # of differences, in the log parameter
 
 
 class ImproperPriorError(ValueError):
@@ -52,10 +55,10 @@ class LogPrior(ABC):
         """Where the density is positive."""
         return -np.inf, np.inf
 
-    @property
-    def curvature(self) -> float:
-        """−∂² log density, where it is constant; 0 otherwise."""
-        return 0.0
+    def curvature(self, x: Array) -> Array:
+        """−∂² log density at each x; by differences of the gradient unless a subclass knows better."""
+        x = np.asarray(x, dtype=float)
+        return np.asarray((self.gradient(x - _STEP) - self.gradient(x + _STEP)) / (2.0 * _STEP))
 
     @property
     def proper(self) -> bool:
@@ -88,9 +91,8 @@ class Normal(LogPrior):
     def width(self) -> float:
         return self.sd
 
-    @property
-    def curvature(self) -> float:
-        return 1.0 / self.sd**2
+    def curvature(self, x: Array) -> Array:
+        return np.full_like(np.asarray(x, dtype=float), 1.0 / self.sd**2)
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,15 @@ class HyperPrior:
         parts = self.components(x.shape[-1] - 2)
         return np.asarray(sum(part.log_density(x[..., i]) for i, part in enumerate(parts)))
 
+    def to_dict(self) -> dict[str, Any] | None:
+        """Plain names and numbers from which `hyper_prior_from_dict` makes it again; None with a class of your own."""
+        kernel = self.kernel if isinstance(self.kernel, tuple) else (self.kernel,)
+        parts = [self.mu, self.zeta, *kernel]
+        if not all(type(part) in _BY_NAME.values() for part in parts):
+            return None
+        specs = [{"kind": type(part).__name__, **asdict(part)} for part in parts]  # type: ignore[call-overload]
+        return {"mu": specs[0], "zeta": specs[1], "kernel": specs[2:] if isinstance(self.kernel, tuple) else specs[2]}
+
     def require_proper(self, n_kernel: int, method: str) -> None:
         """Refuse a flat component, with the reason."""
         if not all(part.proper for part in self.components(n_kernel)):
@@ -184,6 +195,20 @@ class HyperPrior:
                 "the evidence tends to a constant as γ → 0, and as γ → ∞ where the centred kernel has full rank. Use "
                 "Normal or Box priors, or a Laplace approximation."
             )
+
+
+_BY_NAME: dict[str, type[LogPrior]] = {"Normal": Normal, "Box": Box, "Flat": Flat}
+
+
+def hyper_prior_from_dict(spec: dict[str, Any]) -> HyperPrior:
+    """The prior whose `to_dict` gave `spec`."""
+
+    def part(own: dict[str, Any]) -> LogPrior:
+        return _BY_NAME[own["kind"]](**{name: value for name, value in own.items() if name != "kind"})
+
+    kernel = spec["kernel"]
+    parts = tuple(part(own) for own in kernel) if isinstance(kernel, list) else part(kernel)
+    return HyperPrior(part(spec["mu"]), part(spec["zeta"]), parts)
 
 
 def as_hyper_prior(prior: HyperPrior | LogPrior | None) -> HyperPrior:

@@ -7,6 +7,7 @@ a scan that no second mode of a width of half a nat or more escapes. Its step is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,8 @@ from ..kernels import Kernel, check_positive_semidefinite
 from ..priors import HyperPrior, LogPrior
 from ..spectrum import TridiagonalReduction
 from ._level2_quadrature import Level2Integral, integrate
+
+Inner = Callable[[TridiagonalReduction, LogPrior, LogPrior], Level2Integral]
 
 _SCAN_STEP = 0.5
 _NEGLIGIBLE = 25.0
@@ -66,8 +69,10 @@ class Quadrature:
 class _Rule:
     """Nodes on a growing grid of the kernel's log parameter."""
 
-    def __init__(self, X: Array, y: Array, kernel: Kernel, parts: tuple[LogPrior, ...], progress: bool) -> None:
-        self.X, self.y, self.kernel, self.parts = X, y, kernel, parts
+    def __init__(
+        self, X: Array, y: Array, kernel: Kernel, parts: tuple[LogPrior, ...], inner: Inner, progress: bool
+    ) -> None:
+        self.X, self.y, self.kernel, self.parts, self.inner = X, y, kernel, parts, inner
         self.found: dict[float, tuple[Kernel, Level2Integral, float]] = {}
         self.bar = tqdm(desc="kernels integrated", unit="", disable=None if progress else True, leave=False)
 
@@ -77,7 +82,7 @@ class _Rule:
             kernel = self.kernel.with_log_params(np.array([position])) if len(self.parts) > 2 else self.kernel
             K = kernel(self.X)
             check_positive_semidefinite(kernel, K)
-            integral = integrate(TridiagonalReduction.from_kernel_matrix(K, self.y), self.parts[0], self.parts[1])
+            integral = self.inner(TridiagonalReduction.from_kernel_matrix(K, self.y), self.parts[0], self.parts[1])
             own = float(self.parts[2].log_density(np.array(position))) if len(self.parts) > 2 else 0.0
             self.found[position] = (kernel, integral, integral.log_z + own)
             self.bar.update()
@@ -97,16 +102,21 @@ def quadrature(
     fixed_kernel: bool = False,
     tolerance: float = 1e-7,
     progress: bool = True,
+    inner: Inner = integrate,
+    method: str = "quadrature",
 ) -> Quadrature:
-    """Integrate over log μ, log ζ and the kernel's parameter, if it has one that is not held."""
+    """Integrate over log μ, log ζ and the kernel's parameter, if it has one that is not held.
+
+    `inner` integrates over log μ and log ζ for one kernel; exactly, unless an approximation is to be studied.
+    """
     n_kernel = 0 if fixed_kernel else kernel.log_params.size
-    prior.require_proper(n_kernel, "quadrature")
+    prior.require_proper(n_kernel, method)
     if n_kernel > 1:
         raise ValueError(
-            f"Quadrature integrates over one kernel parameter at most, but {kernel!s} has {n_kernel}; hold all but one "
-            "at their values, or integrate over μ and ζ only (fixed_kernel=True)."
+            f'method="{method}" integrates over one kernel parameter at most, but {kernel!s} has {n_kernel}. Use '
+            'method="ccd", "importance" or "nuts", or integrate over μ and ζ only (fixed_kernel=True).'
         )
-    rule = _Rule(X, y, kernel, prior.components(n_kernel), progress)
+    rule = _Rule(X, y, kernel, prior.components(n_kernel), inner, progress)
     with rule.bar:
         if n_kernel == 0:
             value = rule(0.0)

@@ -47,7 +47,9 @@ def laplace_evidence(reduction: Reduction, prior: HyperPrior) -> LaplaceEvidence
     starts = np.clip(starts, [low for low, _ in limits], [high for _, high in limits])
     runs = [minimize(cost, s, jac=True, method="L-BFGS-B", bounds=limits, options=_EXACT) for s in starts]
     mode = min(runs, key=lambda run: float(run.fun)).x
-    precision = -log_evidence_hessian(reduction, *np.exp(mode)) + np.diag([p.curvature for p in parts])
+    precision = -log_evidence_hessian(reduction, *np.exp(mode)) + np.diag(
+        [float(p.curvature(v)) for p, v in zip(parts, mode, strict=True)]
+    )
     sign, log_det = np.linalg.slogdet(precision)
     if sign <= 0:
         raise ValueError(

@@ -24,6 +24,14 @@ _NEGLIGIBLE = 36.0  # nats below the maximum
 _LOWEST_GAMMA_LAMBDA = 1e-10
 
 
+class GammaRows(NamedTuple):
+    """The integrand over log γ, with log μ integrated out, on a grid of equal steps; each of shape (G,)."""
+
+    log_gamma: Array
+    log_density: Array
+    log_q1: Array
+
+
 class Level2Integral(NamedTuple):
     """Nodes (log μ, log ζ) with log weights that sum to the integral."""
 
@@ -33,6 +41,7 @@ class Level2Integral(NamedTuple):
     log_z: float
     error: float
     tail: float  # share of the integral at the ends of the range of γ that can be computed
+    rows: GammaRows
 
 
 def integrate(
@@ -59,35 +68,33 @@ def integrate(
     ends = np.exp(max(rows.log_integral[0], rows.log_integral[-1]) - rows.log_integral.max())
     log_mu = rows.log_mu.ravel()
     log_zeta = (rows.log_mu + u[:, None]).ravel()
-    return Level2Integral(log_mu[keep], log_zeta[keep], log_weights[keep], value, error, float(ends))
+    kept = GammaRows(u, rows.log_integral, rows.log_q1)
+    return Level2Integral(log_mu[keep], log_zeta[keep], log_weights[keep], value, error, float(ends), kept)
 
 
 class _Rows(NamedTuple):
     log_mu: Array  # [G, K]
     log_inner: Array  # [G, K] log integrand plus log inner weights
     log_integral: Array  # [G]
+    log_q1: Array  # [G]
 
 
 def _rows(reduction: Reduction, u: Array, prior_mu: LogPrior, prior_zeta: LogPrior) -> _Rows:
     n = reduction.n
     log_det, q1 = reduction.values(np.exp(u))
-    mode, width = _peak(n, q1, u, prior_mu, prior_zeta)
-    low = np.maximum.reduce(
-        [mode - _INNER_SPAN * width, np.full_like(u, prior_mu.support[0]), prior_zeta.support[0] - u]
-    )
-    high = np.minimum.reduce(
-        [mode + _INNER_SPAN * width, np.full_like(u, prior_mu.support[1]), prior_zeta.support[1] - u]
-    )
+    mode, width = peak(n, q1, u, prior_mu, prior_zeta)
+    lowest, highest = support_of_log_mu(u, prior_mu, prior_zeta)
+    low, high = np.maximum(mode - _INNER_SPAN * width, lowest), np.minimum(mode + _INNER_SPAN * width, highest)
     nodes, weights = _LEGENDRE
     half = 0.5 * np.maximum(high - low, 0.0)
     m = 0.5 * (low + high)[:, None] + half[:, None] * nodes
     args = (log_det[:, None], q1[:, None], u[:, None], m)
     with np.errstate(divide="ignore"):
-        log_inner = _log_integrand(n, *args, prior_mu, prior_zeta) + np.log(weights) + np.log(half)[:, None]
-    return _Rows(m, log_inner, logsumexp(log_inner, axis=1))
+        log_inner = log_integrand(n, *args, prior_mu, prior_zeta) + np.log(weights) + np.log(half)[:, None]
+    return _Rows(m, log_inner, logsumexp(log_inner, axis=1), np.log(q1))
 
 
-def _log_integrand(
+def log_integrand(
     n: int, log_det: Array, q1: Array, u: Array, m: Array, prior_mu: LogPrior, prior_zeta: LogPrior
 ) -> Array:
     """The log integrand, log p(D | μ, ζ) + log p(log μ) + log p(log ζ), at log μ = m and log γ = u."""
@@ -95,20 +102,26 @@ def _log_integrand(
     return np.asarray(fit + prior_mu.log_density(m) + prior_zeta.log_density(m + u))
 
 
-def _peak(n: int, q1: Array, u: Array, prior_mu: LogPrior, prior_zeta: LogPrior) -> tuple[Array, Array]:
+def peak(n: int, q1: Array, u: Array, prior_mu: LogPrior, prior_zeta: LogPrior) -> tuple[Array, Array]:
     """Mode and width in log μ at each u, by Newton steps on a log-concave function."""
-    low = np.maximum(prior_mu.support[0], prior_zeta.support[0] - u)
-    high = np.minimum(prior_mu.support[1], prior_zeta.support[1] - u)
+    low, high = support_of_log_mu(u, prior_mu, prior_zeta)
     m = np.log((n - 1) / q1)
     for _ in range(60):
         slope = 0.5 * (n - 1) - 0.5 * np.exp(m) * q1 + prior_mu.gradient(m) + prior_zeta.gradient(m + u)
-        curvature = 0.5 * np.exp(m) * q1 + prior_mu.curvature + prior_zeta.curvature
+        curvature = 0.5 * np.exp(m) * q1 + np.maximum(prior_mu.curvature(m) + prior_zeta.curvature(m + u), 0.0)
         step = np.clip(slope / curvature, -1.0, 1.0)
         m = m + step
         if np.abs(step).max() < 1e-6:
             break
-    width = 1.0 / np.sqrt(0.5 * np.exp(m) * q1 + prior_mu.curvature + prior_zeta.curvature)
-    return np.clip(m, low, np.maximum(high, low)), width
+    width = 1.0 / np.sqrt(0.5 * np.exp(m) * q1 + np.maximum(prior_mu.curvature(m) + prior_zeta.curvature(m + u), 0.0))
+    return np.clip(m, low, high), width
+
+
+def support_of_log_mu(u: Array, prior_mu: LogPrior, prior_zeta: LogPrior) -> tuple[Array, Array]:
+    """Bounds of log μ at log γ = u: its own support, and that of log ζ = log μ + u."""
+    low = np.maximum(prior_mu.support[0], prior_zeta.support[0] - u)
+    high = np.minimum(prior_mu.support[1], prior_zeta.support[1] - u)
+    return low, np.maximum(high, low)
 
 
 def _trapezoid(u: Array, log_integral: Array) -> float:
@@ -124,7 +137,7 @@ def _range_of_log_gamma(reduction: Reduction, prior_mu: LogPrior, prior_zeta: Lo
     high = min(top, prior_zeta.support[1] - prior_mu.support[0])
     u = np.linspace(low, high, int(np.ceil((high - low) / 0.5)) + 1)
     log_det, q1 = reduction.values(np.exp(u))
-    m, width = _peak(reduction.n, q1, u, prior_mu, prior_zeta)
-    values = _log_integrand(reduction.n, log_det, q1, u, m, prior_mu, prior_zeta) + np.log(width)
+    m, width = peak(reduction.n, q1, u, prior_mu, prior_zeta)
+    values = log_integrand(reduction.n, log_det, q1, u, m, prior_mu, prior_zeta) + np.log(width)
     inside = np.flatnonzero(values > np.nanmax(values) - _NEGLIGIBLE)
     return float(u[max(inside[0] - 1, 0)]), float(u[min(inside[-1] + 1, len(u) - 1)])

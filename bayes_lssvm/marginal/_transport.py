@@ -1,0 +1,131 @@
+"""Draws from a quadrature rule: uniform numbers carried to the hyperparameters by inverse distribution functions.
+
+log θ comes from the interpolated marginal density of the kernel's parameter, log γ from the interpolated density given
+the kernel, log μ from its exact conditional density on a fine grid. Between two kernels of the rule a draw lies between
+those that the same uniform numbers give at both. Independent uniforms give independent draws, low-discrepancy ones give
+quantiles good to a thousandth of a standard deviation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.interpolate import CubicSpline, PchipInterpolator
+from scipy.stats import norm, qmc
+
+from .._typing import Array
+from ..priors import LogPrior
+from ._level2_quadrature import GammaRows, log_integrand, peak, support_of_log_mu
+
+_FINE = 2048
+_MU_GRID = 257
+_SPAN = 8.5
+_CHUNK = 2048
+N_QUASI = 2**14
+
+Draw = Callable[[Array], Array]
+
+
+def quasi_uniform(dimension: int, n: int = N_QUASI, seed: int = 0) -> Array:
+    """Scrambled Sobol points of shape (n, dimension); n is a power of two."""
+    return np.asarray(qmc.Sobol(dimension, rng=np.random.default_rng(seed)).random(n))
+
+
+def inverse_cdf(x: Array, log_density: Array) -> Callable[[Array], Array]:
+    """The quantile function of the density whose logs on a grid are given."""
+    if len(x) == 1:
+        return lambda q: np.full(len(q), x[0])
+    steps = np.diff(x)
+    even = np.ptp(steps) < 1e-6 * steps.mean()
+    # far apart points of a rule frame a gap where nothing is: there a spline could swing
+    curve = CubicSpline(x, log_density) if even and len(x) > 3 else PchipInterpolator(x, log_density)
+    fine = np.linspace(x[0], x[-1], _FINE)
+    density = np.exp(np.minimum(curve(fine) - log_density.max(), 1.0))
+    cumulative = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]))])
+    cumulative = (cumulative + 1e-15 * np.arange(_FINE)) / (cumulative[-1] + 1e-15 * (_FINE - 1))
+    return lambda q: np.asarray(np.interp(q, cumulative, fine))
+
+
+@dataclass(frozen=True)
+class ExactConditional:
+    """(log μ, log ζ) of one kernel from two uniform numbers, by the rows of its quadrature."""
+
+    n: int
+    rows: GammaRows
+    prior_mu: LogPrior
+    prior_zeta: LogPrior
+
+    def __call__(self, uniforms: Array) -> Array:
+        finite = np.isfinite(self.rows.log_density)
+        grid = self.rows.log_gamma[finite]
+        u = inverse_cdf(grid, self.rows.log_density[finite])(uniforms[:, 0])
+        log_q1 = np.interp(u, grid, self.rows.log_q1[finite])
+        m = np.concatenate(
+            [
+                self._log_mu(u[i : i + _CHUNK], np.exp(log_q1[i : i + _CHUNK]), uniforms[i : i + _CHUNK, 1])
+                for i in range(0, len(u), _CHUNK)
+            ]
+        )
+        return np.stack([m, m + u], axis=1)
+
+    def _log_mu(self, u: Array, q1: Array, q: Array) -> Array:
+        mode, width = peak(self.n, q1, u, self.prior_mu, self.prior_zeta)
+        lowest, highest = support_of_log_mu(u, self.prior_mu, self.prior_zeta)
+        low, high = np.maximum(mode - _SPAN * width, lowest), np.minimum(mode + _SPAN * width, highest)
+        m = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, _MU_GRID)
+        zero = np.zeros_like(q1)[:, None]
+        logs = log_integrand(self.n, zero, q1[:, None], u[:, None], m, self.prior_mu, self.prior_zeta)
+        density = np.exp(logs - logs.max(axis=1, keepdims=True))
+        cumulative = np.cumsum(0.5 * (density[:, 1:] + density[:, :-1]), axis=1)
+        cumulative = np.concatenate([np.zeros_like(zero), cumulative / cumulative[:, -1:]], axis=1)
+        cell = np.clip((cumulative < q[:, None]).sum(axis=1) - 1, 0, _MU_GRID - 2)
+        i = np.arange(len(q))
+        left, right = cumulative[i, cell], cumulative[i, cell + 1]
+        share = np.where(right > left, (q - left) / np.maximum(right - left, 1e-300), 0.5)
+        return np.asarray(m[i, cell] + share * (m[i, cell + 1] - m[i, cell]))
+
+
+@dataclass(frozen=True)
+class GaussianConditional:
+    """(log μ, log ζ) of one kernel as independent Gaussians."""
+
+    mean: tuple[float, float]
+    sd: tuple[float, float]
+
+    def __call__(self, uniforms: Array) -> Array:
+        return np.asarray(self.mean) + np.asarray(self.sd) * norm.ppf(np.clip(uniforms, 1e-15, 1.0 - 1e-15))
+
+
+def along_a_line(positions: Array, log_density: Array, conditionals: tuple[Draw, ...]) -> Draw:
+    """Draws of (log μ, log ζ, log θ) from the marginal density of one kernel parameter and the conditionals."""
+    quantile = inverse_cdf(positions, log_density)
+
+    def draw(uniforms: Array) -> Array:
+        theta = quantile(uniforms[:, 2])
+        left = np.clip(np.searchsorted(positions, theta, side="right") - 1, 0, len(positions) - 2)
+        share = (theta - positions[left]) / (positions[left + 1] - positions[left])
+        points = np.zeros((len(theta), 2))
+        for k in np.unique(left):
+            here = np.flatnonzero(left == k)
+            pair = conditionals[k](uniforms[here, :2]), conditionals[k + 1](uniforms[here, :2])
+            points[here] = (1.0 - share[here, None]) * pair[0] + share[here, None] * pair[1]
+        return np.column_stack([points, theta])
+
+    return draw
+
+
+def among_kernels(log_params: Array, weights: Array, conditionals: tuple[Draw, ...]) -> Draw:
+    """Draws of (log μ, log ζ, log θ) with log θ one of the given rows of shape (K, P)."""
+    edges = np.cumsum(weights)[:-1]
+
+    def draw(uniforms: Array) -> Array:
+        chosen = np.searchsorted(edges, uniforms[:, -1], side="right")
+        points = np.zeros((len(uniforms), 2))
+        for k in np.unique(chosen):
+            here = np.flatnonzero(chosen == k)
+            points[here] = conditionals[k](uniforms[here, :2])
+        return np.column_stack([points, log_params[chosen]])
+
+    return draw
