@@ -23,6 +23,7 @@ from .comparison import Comparison, compare
 from .estimators import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR, FullyBayesianLSSVC, FullyBayesianLSSVR
 from .marginal import HyperPosterior, marginalise
 from .model_files import ModelFileError, load, save
+from .trust import TrustReport, trust
 
 __all__ = [
     "LSSVC",
@@ -41,6 +42,7 @@ __all__ = [
     "ModelFileError",
     "NoSignalWarning",
     "NotPositiveSemidefiniteError",
+    "TrustReport",
     "__version__",
     "compare",
     "datasets",
@@ -48,4 +50,5 @@ __all__ = [
     "load",
     "marginalise",
     "save",
+    "trust",
 ]

@@ -194,10 +194,15 @@ def _climb_by_subset(
 
 
 def _subset(objective: Objective, size: int, rng: np.random.Generator) -> Objective:
-    """The objective on `size` points spread evenly over the sorted targets, so that small classes stay represented."""
-    order = np.lexsort((rng.random(len(objective.y)), objective.y))
-    chosen = np.sort(order[np.linspace(0, len(order) - 1, size).round().astype(int)])
+    """The objective on `size` points of all."""
+    chosen = spread_subset(objective.y, size, rng)
     return replace(objective, X=objective.X[chosen], y=objective.y[chosen])
+
+
+def spread_subset(y: AnyArray, size: int, rng: np.random.Generator) -> AnyArray:
+    """Indices of `size` points spread evenly over the sorted targets, so that small classes stay represented."""
+    order = np.lexsort((rng.random(len(y)), y))
+    return np.sort(order[np.linspace(0, len(order) - 1, size).round().astype(int)])
 
 
 def _polish(objective: Objective, small: Objective, found: Evaluation, bounds: Array) -> _Climb:

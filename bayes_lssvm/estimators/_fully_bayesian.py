@@ -1,4 +1,4 @@
-"""LS-SVM estimators whose hyperparameters are integrated out by quadrature instead of fixed."""
+"""LS-SVM estimators whose hyperparameters are integrated out instead of fixed."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ from ._common import BinaryLabels, LSSVMBase, check_regression_targets, resolve_
 class _FullyBayesian(LSSVMBase):
     kernel: Kernel | str
     prior: HyperPrior | LogPrior | None
+    method: str
     fixed_kernel: bool
     tolerance: float
+    draws: int | None
+    random_state: int
 
     posterior_: HyperPosterior
     log_evidence_: float
@@ -36,22 +39,27 @@ class _FullyBayesian(LSSVMBase):
             y,
             kernel=kernel,
             prior=self.prior,
+            method=self.method,
             fixed_kernel=self.fixed_kernel,
             tolerance=self.tolerance,
+            draws=self.draws,
+            seed=self.random_state,
         )
         self.log_evidence_ = self.posterior_.log_evidence
         self.provenance_ = self.posterior_.provenance
 
 
 class FullyBayesianLSSVC(BinaryLabels, ClassifierMixin, _FullyBayesian):  # type: ignore[misc]
-    """LS-SVM classifier with weights, bias, μ, ζ and the kernel's parameter integrated out.
+    """LS-SVM classifier with weights, bias, μ, ζ and the kernel's parameters integrated out.
 
     Parameters
     ----------
     kernel : Kernel or str, default "rbf"
-        With one parameter at most, unless `fixed_kernel`.
+        With one parameter at most for method="quadrature" and "mackay", unless `fixed_kernel`.
     prior : HyperPrior, LogPrior or None
-        Priors of log μ, log ζ and the log of the kernel's parameter; Normal(0, 3) each by default.
+        Priors of log μ, log ζ and the logs of the kernel's parameters; Normal(0, 3) each by default.
+    method : str, default "quadrature"
+        How to integrate: a method of `bayes_lssvm.marginalise`, such as "ccd" or "nuts" for several parameters.
     fixed_kernel : bool, default False
         Take the kernel's parameters as given and integrate over μ and ζ only.
     class_prior : sequence, mapping or None
@@ -60,6 +68,10 @@ class FullyBayesianLSSVC(BinaryLabels, ClassifierMixin, _FullyBayesian):  # type
     standardise : bool, default True
     tolerance : float, default 1e-6
         Change of the log evidence, in nats, at which the quadrature is fine enough.
+    draws : int or None
+        For methods that draw.
+    random_state : int, default 0
+        Seed of the methods that draw.
 
     Attributes
     ----------
@@ -85,19 +97,25 @@ class FullyBayesianLSSVC(BinaryLabels, ClassifierMixin, _FullyBayesian):  # type
         kernel: Kernel | str = "rbf",
         *,
         prior: HyperPrior | LogPrior | None = None,
+        method: str = "quadrature",
         fixed_kernel: bool = False,
         class_prior: ClassPrior = None,
         moderation: str = "class",
         standardise: bool = True,
         tolerance: float = 1e-6,
+        draws: int | None = None,
+        random_state: int = 0,
     ) -> None:
         self.kernel = kernel
         self.prior = prior
+        self.method = method
         self.fixed_kernel = fixed_kernel
         self.class_prior = class_prior
         self.moderation = moderation
         self.standardise = standardise
         self.tolerance = tolerance
+        self.draws = draws
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> FullyBayesianLSSVC:
         """Integrate over the hyperparameters given inputs X of shape (N, d) and two labels y of shape (N,)."""
@@ -134,22 +152,28 @@ class FullyBayesianLSSVC(BinaryLabels, ClassifierMixin, _FullyBayesian):  # type
 
 
 class FullyBayesianLSSVR(RegressorMixin, _FullyBayesian):  # type: ignore[misc]
-    """LS-SVM regressor with weights, bias, μ, ζ and the kernel's parameter integrated out.
+    """LS-SVM regressor with weights, bias, μ, ζ and the kernel's parameters integrated out.
 
     Targets are standardised inside, so that the priors of μ and ζ mean the same on every scale.
 
     Parameters
     ----------
     kernel : Kernel or str, default "rbf"
-        With one parameter at most, unless `fixed_kernel`.
+        With one parameter at most for method="quadrature" and "mackay", unless `fixed_kernel`.
     prior : HyperPrior, LogPrior or None
-        Priors of log μ, log ζ and the log of the kernel's parameter; Normal(0, 3) each by default.
+        Priors of log μ, log ζ and the logs of the kernel's parameters; Normal(0, 3) each by default.
+    method : str, default "quadrature"
+        How to integrate: a method of `bayes_lssvm.marginalise`, such as "ccd" or "nuts" for several parameters.
     fixed_kernel : bool, default False
         Take the kernel's parameters as given and integrate over μ and ζ only.
     standardise : bool, default True
         Standardise the inputs.
     tolerance : float, default 1e-6
         Change of the log evidence, in nats, at which the quadrature is fine enough.
+    draws : int or None
+        For methods that draw.
+    random_state : int, default 0
+        Seed of the methods that draw.
 
     Attributes
     ----------
@@ -177,15 +201,21 @@ class FullyBayesianLSSVR(RegressorMixin, _FullyBayesian):  # type: ignore[misc]
         kernel: Kernel | str = "rbf",
         *,
         prior: HyperPrior | LogPrior | None = None,
+        method: str = "quadrature",
         fixed_kernel: bool = False,
         standardise: bool = True,
         tolerance: float = 1e-6,
+        draws: int | None = None,
+        random_state: int = 0,
     ) -> None:
         self.kernel = kernel
         self.prior = prior
+        self.method = method
         self.fixed_kernel = fixed_kernel
         self.standardise = standardise
         self.tolerance = tolerance
+        self.draws = draws
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> FullyBayesianLSSVR:
         """Integrate over the hyperparameters given inputs X of shape (N, d) and targets y of shape (N,)."""
