@@ -7,10 +7,11 @@ import json
 import os
 import platform
 import sys
+from itertools import chain
 
 from tqdm.auto import tqdm
 
-from . import closed_forms
+from . import closed_forms, marginalisation
 from .timing import table
 
 
@@ -21,7 +22,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a bar is missed")
     options = parser.parse_args(argv)
-    rows = list(tqdm(closed_forms.rows(quick=options.quick), desc="benchmarks", disable=None, leave=False))
+    groups = (closed_forms, marginalisation)
+    found = chain.from_iterable(group.rows(quick=options.quick) for group in groups)
+    rows = list(tqdm(found, desc="benchmarks", disable=None, leave=False))
     if options.json:
         print(json.dumps([row.as_dict() for row in rows], indent=1))
     else:

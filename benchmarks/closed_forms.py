@@ -21,8 +21,6 @@ from bayes_lssvm.datasets import make_waveform
 from bayes_lssvm.evidence_gradient import Objective
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.level2 import j4
-from bayes_lssvm.marginal import marginalise
-from bayes_lssvm.priors import HyperPrior, Normal
 from bayes_lssvm.spectrum import TridiagonalReduction
 
 from .timing import Row, readable, seconds, side_by_side
@@ -107,19 +105,6 @@ def prediction(n: int, n_new: int, repeats: int) -> Row:
     return Row(name, readable(ours), f"kernel block {readable(peer)}", ours / peer, 5.0, True)
 
 
-def full_marginalisation(n: int, repeats: int) -> Row:
-    """Quadrature over μ, ζ and σ to 1e-6 nats, in units of one eigendecomposition of the same matrix."""
-    X, y = data(n)
-    K = RBF(5.0)(X)
-    prior = HyperPrior(kernel=Normal(0.0, 1.0))
-    error = marginalise(X, y, prior=prior, tolerance=1e-6, progress=False).log_evidence_error
-    ours, peer = side_by_side(
-        lambda: marginalise(X, y, prior=prior, tolerance=1e-6, progress=False), lambda: eigh(K, driver="evd"), repeats
-    )
-    name = f"full marginalisation over μ, ζ, σ, N={n} (error {error:.0e})"
-    return Row(name, readable(ours), f"eigh(evd) {readable(peer)}", ours / peer, 60.0, True)
-
-
 _MEMORY_PROGRAM = """
 import tracemalloc
 from benchmarks.closed_forms import data
@@ -158,7 +143,6 @@ def rows(*, quick: bool) -> Iterator[Row]:
         yield from fit_against_gp_regression(150, 1)
         yield fit_against_gp_classification(100)
         yield prediction(200, 500, 3)
-        yield full_marginalisation(60, 1)
         yield light_import()
         return
     yield level3_against_eigendecomposition(1000, 9)
@@ -167,8 +151,6 @@ def rows(*, quick: bool) -> Iterator[Row]:
     yield from fit_against_gp_regression(1000, 5)
     yield fit_against_gp_classification(1000)
     yield prediction(1000, 10_000, 7)
-    yield full_marginalisation(250, 5)
-    yield full_marginalisation(1000, 3)
     yield peak_memory(2000, False)
     yield peak_memory(2000, True)
     yield light_import()

@@ -127,7 +127,7 @@ def test_predictions_at_a_node_are_those_of_the_plug_in_posterior(small):
         mu = 1.0 / predictor.rows.inverse_mu[g]
         zeta = mu / predictor.rows.s[g]
         dual = DualPosterior.from_kernel_matrix(RBF(1.5), X, RBF(1.5)(X), y, mu=mu, zeta=zeta)
-        gamma_eff = 1.0 + float(np.sum(predictor.eigenvalues * predictor.inverse[:, g]))
+        gamma_eff = 1.0 + float(predictor.d_eff[g])
         centres = ClassCentres.from_posterior(dual, y, gamma_eff)
         mean, spread = dual.latent_moments(new)
         assert z[:, g] == pytest.approx(mean, abs=1e-8)
@@ -390,7 +390,7 @@ def test_a_few_kernels_predict_like_the_whole_rule(ripley_standardised, exact):
         if share > 1e-7:
             predictor = NodePredictor(PredictionNode(node.kernel, share, all_rows(node.integral)), X, y)
             whole += share * (expit(predictor.log_odds(new, "class", 0.0, 0.0)) @ predictor.rows.weight)
-    assert exact.predict_proba(new, class_prior=(0.5, 0.5))[:, 1] == pytest.approx(whole, abs=2e-4)
+    assert exact.predict_proba(new, class_prior=(0.5, 0.5))[:, 1] == pytest.approx(whole, abs=3e-4)
 
 
 def all_rows(integral):

@@ -15,7 +15,7 @@ from .._typing import AnyArray, Array
 from ..kernels import Kernel
 from ..moderation import MODERATIONS
 from ..priors import HyperPrior
-from ._predictions import NodePredictor, PredictionNode
+from ._predictions import MixturePredictor, PredictionNode
 from ._transport import Draw, quasi_uniform
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class HyperPosterior:
         # functions and matrices stay behind: a copy keeps nodes, points and what predictions need
         state = {**self.__dict__, "prediction_nodes": self.prediction_nodes, "points": self.points}
         state["make_prediction_nodes"] = state["sampler"] = None
-        state.pop("_predictors", None)
+        state.pop("_kept_predictor", None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -192,18 +192,14 @@ class HyperPosterior:
         return self.make_prediction_nodes()
 
     @cached_property
-    def _predictors(self) -> list[NodePredictor] | None:
-        """Kept between calls where they are small enough together."""
+    def _kept_predictor(self) -> MixturePredictor | None:
+        """Kept between calls where its matrices are small enough."""
         if 8 * len(self.y) ** 2 * len(self.prediction_nodes) > _CACHED_BYTES:
             return None
-        return [NodePredictor(node, self.X, self.y) for node in self.prediction_nodes]
+        return MixturePredictor(self.prediction_nodes, self.X, self.y)
 
-    def _each_predictor(self) -> Iterator[NodePredictor]:
-        if self._predictors is not None:
-            yield from self._predictors
-        else:
-            for node in self.prediction_nodes:
-                yield NodePredictor(node, self.X, self.y)
+    def _predictor(self) -> MixturePredictor:
+        return self._kept_predictor or MixturePredictor(self.prediction_nodes, self.X, self.y)
 
     def predict(self, X: Array, *, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Mean of a new target at each row of X, and on request its standard deviation, noise included.
@@ -212,11 +208,10 @@ class HyperPosterior:
         """
         X = self._new_inputs(X)
         first, second = np.zeros(len(X)), np.zeros(len(X))
-        for predictor in self._each_predictor():
-            z, variance = predictor.latent(X)
-            rows = predictor.rows
-            first += predictor.weight * (z @ rows.weight)
-            second += predictor.weight * ((variance + rows.inverse_zeta + z**2) @ rows.weight)
+        for part, node, own, outputs in self._predictor()(X):
+            z, variance = node.latent_moments(own[0], outputs)
+            first[part] += node.weight * (z @ node.rows.weight)
+            second[part] += node.weight * ((variance + node.rows.inverse_zeta + z**2) @ node.rows.weight)
         return (first, np.sqrt(np.maximum(second - first**2, 0.0))) if return_std else first
 
     def predict_proba(
@@ -232,9 +227,9 @@ class HyperPosterior:
         plus = frequency if class_prior is None else float(class_prior[1])
         prior, training = np.log(plus) - np.log1p(-plus), np.log(frequency) - np.log1p(-frequency)
         positive = np.zeros(len(X))
-        for predictor in self._each_predictor():
-            odds = predictor.log_odds(X, moderation, prior, training)
-            positive += predictor.weight * (expit(odds) @ predictor.rows.weight)
+        for part, node, own, outputs in self._predictor()(X):
+            odds = node.log_odds_from(own, outputs, moderation, prior, training)
+            positive[part] += node.weight * (expit(odds) @ node.rows.weight)
         positive = np.clip(positive, 0.0, 1.0)  # weights sum to one but for rounding
         return np.stack([1.0 - positive, positive], axis=1)
 

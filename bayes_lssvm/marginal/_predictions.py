@@ -4,15 +4,18 @@ What is predicted is a smooth function of the hyperparameters, so few nodes are 
 nodes of the Gauss rule that belongs to the posterior of the kernel's parameter, and for each kernel the Gauss rule of
 log γ given the kernel. m nodes integrate polynomials of degree 2m − 1 exactly against the posterior.
 
-With the spectrum λ, V of the centred kernel matrix and p(x) = Vᵀθ(x), every γ costs two products with a vector of
-length r: Σ_i p_i t_i/(λ_i + s) for the mean and Σ_i (p_i − c_i)²/(λ_i + s) for the variance. Directions whose λ_i are
-negligible against s are left out: they explain at most k(x, x) Σ λ_i/s of the variance. At given γ the variances are
-proportional to 1/μ, so that μ enters through the posterior mean of 1/μ: exactly for the mixture's mean and variance,
-and to second order in the narrow width of log μ given γ, √(2/N), for class probabilities.
+The mean at a kernel costs its block θ(x) and one product with the support values of every γ. The variance needs, with
+the spectrum λ, V of the centred kernel matrix, p(x) = Vᵀθ(x) and then Σ_i (p_i − c_i)²/(λ_i + s) for every s = 1/γ.
+Directions whose λ_i are negligible against s are left out: they explain at most k(x, x) Σ λ_i/s of the variance. As the
+variance changes slowly with the kernel's parameter, it is computed at some of the kernels, and its logarithm
+interpolated to the others. At given γ the variances are proportional to 1/μ, so that μ enters through the posterior
+mean of 1/μ: exactly for the mixture's mean and variance, and to second order in the narrow width of log μ given γ,
+√(2/N), for class probabilities. Probabilities of the whole rule come out to a few parts in ten thousand.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,14 +23,17 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
 from .._blas import product
-from .._typing import AnyArray, Array
+from .._typing import Array
 from ..kernels import Kernel
 from ..level1 import ClassMoments
 from ..moderation import class_log_odds, softmax_log_odds, target_log_odds
 from ..spectrum import CentredSpectrum
 from ._level2_quadrature import Level2Integral
 
-_GAMMA_NODES = 14
+_GAMMA_NODES = 8
+_VARIANCE_KERNELS = 5
+_CHUNK = 1024  # new points at a time
+_TINY = 1e-300
 _NEGLIGIBLE_VARIANCE = 1e-14  # of k(x, x), left unexplained by the directions that are dropped; means err by its root
 
 
@@ -105,75 +111,142 @@ def rows_of_draws(log_mu: Array, log_zeta: Array, weights: Array) -> Rows:
 
 
 class NodePredictor:
-    """Moments of new points for each γ of one kernel."""
+    """Moments of new points for each γ of one kernel; the variances only where they are asked for."""
 
-    def __init__(self, node: PredictionNode, X: Array, y: Array) -> None:
+    def __init__(self, node: PredictionNode, X: Array, y: Array, *, variances: bool = True) -> None:
         self.kernel, self.X, self.y, self.rows, self.weight = node.kernel, X, y, node.rows, node.weight
         K = self.kernel(X)
         spectrum = CentredSpectrum.from_kernel_matrix(K, y)
         # Σ of the eigenvalues that are dropped, the smallest, over s bounds what they would explain
         limit = _NEGLIGIBLE_VARIANCE * self.rows.s.min()
         kept = slice(int(np.searchsorted(np.cumsum(spectrum.eigenvalues), limit)), None)
-        self.eigenvalues = spectrum.eigenvalues[kept]
-        self.vectors = np.asfortranarray(spectrum.vectors[:, kept])  # [N, r]
-        self.inverse = 1.0 / (self.eigenvalues[:, None] + self.rows.s)  # [r, G]
-        self.coefficients = spectrum.t[kept, None] * self.inverse  # [r, G]
-        self.kernel_means, self.y_mean = spectrum.kernel_means, spectrum.y_mean
-        members = np.stack([y > 0, y <= 0], axis=1)
-        if members.any(axis=0).all():
-            self.class_weights = members / members.sum(axis=0)
-            self.class_rows = product(K, self.class_weights)  # [N, 2]
-            self.noise = self._class_noise(members)
+        eigenvalues, vectors = spectrum.eigenvalues[kept], np.asfortranarray(spectrum.vectors[:, kept])  # [r], [N, r]
+        inverse = 1.0 / (eigenvalues[:, None] + self.rows.s)  # [r, G]
+        coefficients = spectrum.t[kept, None] * inverse  # [r, G]
+        self.alpha = product(vectors, coefficients)  # [N, G]
+        self.intercept = spectrum.y_mean - spectrum.kernel_means @ self.alpha  # [G]
+        self.d_eff = (eigenvalues[:, None] * inverse).sum(axis=0)  # γ_eff − 1, [G]
+        self._classes(K, product(vectors, eigenvalues[:, None] * coefficients))
+        self.spread = _Spread(vectors, inverse, spectrum.kernel_means, self.class_rows) if variances else None
 
-    def _class_noise(self, members: AnyArray) -> Array:
-        """1/ζ_* at each γ."""
-        fitted = product(self.vectors, self.eigenvalues[:, None] * self.coefficients)  # MΩα, [N, G]
-        deviations = fitted - members @ (self.class_weights.T @ fitted)
-        remaining = len(self.y) - 1.0 - (self.eigenvalues[:, None] * self.inverse).sum(axis=0)  # N − γ_eff
-        return np.asarray(np.einsum("ig,ig->g", deviations, deviations) / np.maximum(remaining, 1e-100))
+    def _classes(self, K: Array, fitted: Array) -> None:
+        """Centres of the classes and 1/ζ_* at each γ, from the centred outputs MΩα of shape (N, G)."""
+        members = np.stack([self.y > 0, self.y <= 0], axis=1)
+        weights = members / np.maximum(members.sum(axis=0), 1)
+        self.class_weights = weights
+        self.class_rows = product(K, weights)  # [N, 2]
+        self.centres = product(self.class_rows.T.copy(), self.alpha)  # m̂_d•, [2, G]
+        deviations = fitted - members @ (weights.T @ fitted)
+        remaining = np.maximum(len(self.y) - 1.0 - self.d_eff, 1e-100)  # N − γ_eff
+        self.noise = np.einsum("ig,ig->g", deviations, deviations) / remaining
 
     @property
     def bytes(self) -> int:
         """Memory that keeping this predictor takes."""
-        return self.vectors.nbytes
+        return self.alpha.nbytes + (0 if self.spread is None else self.spread.vectors.nbytes)
 
-    def _project(self, X_new: Array) -> tuple[Array, Array, Array]:
-        theta = self.kernel(X_new, self.X)
-        projected = product(theta, self.vectors)
-        return theta, projected, product(projected, self.coefficients)
+    def outputs(self, theta: Array) -> Array:
+        """Σ α_i K(x, x_i) for each row of the block θ and each γ, of shape (n, G)."""
+        return product(theta, self.alpha)
 
-    def _explained(self, projected: Array, row: Array) -> Array:
-        """Σ_i (p_i − c_i)²/(λ_i + s) for each point and γ, about the centre whose kernel row is given."""
-        deviation = projected - product(self.vectors.T, row)
-        deviation *= deviation
-        return product(deviation, self.inverse)
+    def own_variances(self, X_new: Array, theta: Array) -> Array:
+        """μ·var of φᵀw about the mean of the features and about the centres of both classes, of shape (3, n, G)."""
+        assert self.spread is not None
+        about = np.column_stack([np.full(len(self.y), 1.0 / len(self.y)), self.class_weights])  # [N, 3]
+        own = np.column_stack([self.spread.means, self.class_rows])
+        squared = self.kernel.diag(X_new)[:, None] - 2.0 * product(theta, about) + (about * own).sum(axis=0)  # [n, 3]
+        return np.maximum(squared.T[:, :, None] - self.spread.explained(theta), 0.0)
 
-    def latent(self, X_new: Array) -> tuple[Array, Array]:
-        """Mean and variance of z, each of shape (n, G)."""
-        theta, projected, outputs = self._project(X_new)
-        means = self.kernel_means
-        alpha_means = product(product(self.vectors.T, means)[None, :], self.coefficients)[0]
-        intercept = self.y_mean - alpha_means
-        squared = self.kernel.diag(X_new) - 2.0 * theta.mean(axis=1) + means.mean()
-        own = np.maximum(squared[:, None] - self._explained(projected, means), 0.0)
-        return outputs + intercept, own * self.rows.inverse_mu + self.rows.inverse_zeta / len(self.y)
+    def latent_moments(self, own: Array, outputs: Array) -> tuple[Array, Array]:
+        """Mean and variance of z from the variance about the mean of the features, each of shape (n, G)."""
+        return outputs + self.intercept, own * self.rows.inverse_mu + self.rows.inverse_zeta / len(self.y)
 
-    def log_odds(self, X_new: Array, moderation: str, prior: float, training: float) -> Array:
-        """Log odds of class +1 for each point and γ, of shape (n, G)."""
+    def log_odds_from(self, own: Array, outputs: Array, moderation: str, prior: float, training: float) -> Array:
+        """Log odds of class +1 for each point and γ, from `own_variances` and `outputs`."""
         if moderation == "class":
-            return self._class_log_odds(X_new) + prior
-        z, variance = self.latent(X_new)
+            moments = [
+                ClassMoments(outputs - self.centres[c], own[1 + c] * self.rows.inverse_mu + self.noise) for c in (0, 1)
+            ]
+            return class_log_odds(moments[0], moments[1], np.inf) + prior
+        z, variance = self.latent_moments(own[0], outputs)
         if moderation == "target":
             return target_log_odds(z, variance + self.rows.inverse_zeta, np.inf) + prior
         return softmax_log_odds(z, variance) + prior - training
 
-    def _class_log_odds(self, X_new: Array) -> Array:
-        theta, projected, outputs = self._project(X_new)
-        centres = product(product(self.class_rows.T.copy(), self.vectors), self.coefficients)  # m̂_d•, [2, G]
-        diagonal, to_class = self.kernel.diag(X_new), product(theta, self.class_weights)
-        moments = []
-        for c in (0, 1):
-            squared = diagonal - 2.0 * to_class[:, c] + float(self.class_weights[:, c] @ self.class_rows[:, c])
-            own = np.maximum(squared[:, None] - self._explained(projected, self.class_rows[:, c].copy()), 0.0)
-            moments.append(ClassMoments(outputs - centres[c], own * self.rows.inverse_mu + self.noise))
-        return class_log_odds(moments[0], moments[1], np.inf)
+    def latent(self, X_new: Array) -> tuple[Array, Array]:
+        """Mean and variance of z, each of shape (n, G)."""
+        theta = self.kernel(X_new, self.X)
+        return self.latent_moments(self.own_variances(X_new, theta)[0], self.outputs(theta))
+
+    def log_odds(self, X_new: Array, moderation: str, prior: float, training: float) -> Array:
+        """Log odds of class +1 for each point and γ, of shape (n, G)."""
+        theta = self.kernel(X_new, self.X)
+        own = self.own_variances(X_new, theta)
+        return self.log_odds_from(own, self.outputs(theta), moderation, prior, training)
+
+
+class _Spread:
+    """Σ_i (p_i − c_i)²/(λ_i + s) about three centres c, for all points and γ, from one projection p = Vᵀθ."""
+
+    def __init__(self, vectors: Array, inverse: Array, means: Array, class_rows: Array) -> None:
+        self.vectors, self.inverse, self.means = vectors, inverse, means
+        centres = product(vectors.T.copy(), np.column_stack([means, class_rows]))  # [r, 3]
+        self.crossed = np.hstack([-2.0 * centres[:, c : c + 1] * inverse for c in range(3)])  # [r, 3G]
+        self.constant = np.stack([(centres[:, c] ** 2) @ inverse for c in range(3)])  # [3, G]
+
+    def explained(self, theta: Array) -> Array:
+        """The sums, of shape (3, n, G)."""
+        p = product(theta, self.vectors)  # [n, r]
+        crossed = product(p, self.crossed).reshape(len(p), 3, -1).transpose(1, 0, 2)
+        p *= p
+        return crossed + product(p, self.inverse) + self.constant[:, None, :]
+
+
+class MixturePredictor:
+    """Predictions of all kernels of a mixture, chunk by chunk of the new points."""
+
+    def __init__(self, nodes: tuple[PredictionNode, ...], X: Array, y: Array) -> None:
+        self.X = X
+        chosen = _variance_kernels(nodes)
+        self.predictors = [NodePredictor(node, X, y, variances=k in chosen) for k, node in enumerate(nodes)]
+        positions = np.array([node.kernel.log_params[0] if node.kernel.log_params.size else 0.0 for node in nodes])
+        self.lagrange = {k: _lagrange(positions[k], positions[chosen]) for k in range(len(nodes)) if k not in chosen}
+        self.order = [*chosen, *self.lagrange]
+
+    @property
+    def bytes(self) -> int:
+        """Memory that keeping this takes."""
+        return sum(predictor.bytes for predictor in self.predictors)
+
+    def __call__(self, X_new: Array) -> Iterator[tuple[slice, NodePredictor, Array, Array]]:
+        """Chunks of the new points: each kernel's own variances, of shape (3, n, G), and outputs, of shape (n, G)."""
+        for start in range(0, len(X_new), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            points = X_new[part]
+            logs = []
+            for k in self.order:
+                predictor = self.predictors[k]
+                theta = predictor.kernel(points, self.X)
+                if k in self.lagrange:
+                    own = np.exp(np.tensordot(self.lagrange[k], np.stack(logs), axes=1))
+                else:
+                    own = predictor.own_variances(points, theta)
+                    if self.lagrange:
+                        logs.append(np.log(np.maximum(own, _TINY)))
+                yield part, predictor, own, predictor.outputs(theta)
+
+
+def _variance_kernels(nodes: tuple[PredictionNode, ...]) -> list[int]:
+    """The kernels at which variances are computed: near a few Gauss nodes of a line of kernels, else all."""
+    on_a_line = nodes[0].kernel.log_params.size == 1 and len({len(node.rows.s) for node in nodes}) == 1
+    if not on_a_line or len(nodes) <= _VARIANCE_KERNELS + 1:
+        return list(range(len(nodes)))
+    positions = np.array([float(node.kernel.log_params[0]) for node in nodes])
+    centres, _ = gauss_rule(positions, np.array([node.weight for node in nodes]), _VARIANCE_KERNELS)
+    chosen = sorted({int(np.abs(positions - centre).argmin()) for centre in centres})
+    return chosen if len(chosen) == _VARIANCE_KERNELS else list(range(len(nodes)))
+
+
+def _lagrange(x: float, nodes: Array) -> Array:
+    """Weights with which values at the nodes make the interpolated value at x."""
+    return np.array([np.prod((x - np.delete(nodes, j)) / (nodes[j] - np.delete(nodes, j))) for j in range(len(nodes))])
