@@ -11,8 +11,9 @@ from .._memory import require_matrices
 from ..kernels import Kernel, as_kernel
 from ..priors import HyperPrior, LogPrior, as_hyper_prior
 from ..provenance import provenance
-from ._methods import METHODS, Task
+from ._methods import METHODS
 from ._posterior import HyperPosterior
+from ._task import Task
 
 
 def marginalise(

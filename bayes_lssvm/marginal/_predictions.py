@@ -223,7 +223,7 @@ class MixturePredictor:
         for start in range(0, len(X_new), _CHUNK):
             part = slice(start, start + _CHUNK)
             points = X_new[part]
-            logs = []
+            logs: list[Array] = []
             for k in self.order:
                 predictor = self.predictors[k]
                 theta = predictor.kernel(points, self.X)
