@@ -107,6 +107,14 @@ def log_evidence(reduction: Reduction, mu: float, zeta: float) -> float:
     return float(-j3(reduction, mu, zeta) - 0.5 * np.log(n) - 0.5 * (n - 1) * np.log(2 * np.pi))
 
 
+def log_evidences(reduction: Reduction, log_mu: Array, log_zeta: Array) -> Array:
+    """Log p(D | μ, ζ) for many pairs, of shape (n,); γ is held at the largest that can be computed."""
+    n = reduction.n
+    log_gamma = np.minimum(log_zeta - log_mu, np.log(reduction.gamma_max))
+    log_det, q1 = reduction.values(np.exp(log_gamma))
+    return np.asarray(0.5 * ((n - 1) * (log_mu - np.log(2.0 * np.pi)) - np.exp(log_mu) * q1 - log_det - np.log(n)))
+
+
 def j3(reduction: Reduction, mu: float, zeta: float) -> float:
     """J3(μ, ζ) = μE_W + ζE_D + ½ Σ log(μ + ζλ_i) − ½N_eff log μ − ½(N−1) log ζ, free of the rank (4.2)."""
     log_det, q1 = reduction.values(np.array([zeta / mu]))

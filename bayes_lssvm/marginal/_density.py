@@ -16,7 +16,7 @@ from .._errors import NotPositiveSemidefiniteError
 from .._typing import Array
 from ..evidence_gradient import Objective
 from ..kernels import Kernel, check_positive_semidefinite
-from ..level2 import log_evidence_hessian
+from ..level2 import log_evidence_hessian, log_evidences
 from ..priors import LogPrior
 from ..spectrum import TridiagonalReduction
 
@@ -130,13 +130,6 @@ class Density:
             if tick is not None:
                 tick()
         return result
-
-
-def log_evidences(reduction: TridiagonalReduction, log_mu: Array, log_zeta: Array) -> Array:
-    """Log p(D | μ, ζ) for many pairs and one kernel; γ is held at the largest that can be computed."""
-    n = reduction.n
-    log_det, q1 = reduction.values(np.minimum(np.exp(log_zeta - log_mu), reduction.gamma_max))
-    return np.asarray(0.5 * ((n - 1) * (log_mu - np.log(2.0 * np.pi)) - np.exp(log_mu) * q1 - log_det - np.log(n)))
 
 
 def _difference(function: Callable[[Array], Array], x: Array, i: int) -> Array:
