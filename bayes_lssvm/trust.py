@@ -153,6 +153,7 @@ def trust(
     prior: HyperPrior | LogPrior | None = None,
     fixed_kernel: bool = False,
     standardise: bool = True,
+    task: str = "auto",
     seed: int = 0,
     progress: bool = True,
 ) -> TrustReport:
@@ -172,10 +173,14 @@ def trust(
         Take the kernel's parameters as given.
     standardise : bool
         Standardise the inputs first, as the estimators do.
+    task : {"auto", "classification", "regression"}
+        "auto": classification if the targets are text or have two values.
     seed : int
         Of the subset where there are more than 500 points, and of the draws behind k̂.
     """
     start = time.perf_counter()
+    if task not in ("auto", "classification", "regression"):
+        raise ValueError(f"task must be auto, classification or regression, got {task!r}.")
     X, y = check_X_y(X, y, dtype=np.float64, ensure_min_samples=3)
     given, hyper_prior = as_kernel(kernel, X.shape[1]), as_hyper_prior(prior)
     n_kernel = 0 if fixed_kernel else given.log_params.size
@@ -183,13 +188,13 @@ def trust(
     if len(X) > _MOST_POINTS:
         chosen = spread_subset(y, _MOST_POINTS, np.random.default_rng(seed))
         X, y = X[chosen], y[chosen]
-    model = _fit(given, X, y, n_kernel > 0, standardise, seed)
+    model = _fit(given, X, y, task, refine=n_kernel > 0, standardise=standardise, seed=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesLSSVMWarning)  # what they would say is what the checks say
         held = _ladder(model, hyper_prior, seed, progress, held=True)
         free = _ladder(model, hyper_prior, seed, progress, held=False) if n_kernel else None
     whole = free or held
-    change = _worst_change(model, whole["exact"], seed)
+    change = _worst_change(model, whole["exact"], X, seed)
     checks = _checks(model, held, free, change)
     worst = max(checks, key=lambda check: _LEVELS.index(check.level)).level
     record = provenance(settings={"kernel": given, "prior": hyper_prior, "seed": seed}, data=(X, y))
@@ -214,10 +219,12 @@ Model = BayesianLSSVC | BayesianLSSVR
 Ladder = dict[str, HyperPosterior]
 
 
-def _fit(kernel: Kernel, X: Array, y: AnyArray, refine: bool, standardise: bool, seed: int) -> Model:
+def _fit(kernel: Kernel, X: Array, y: AnyArray, task: str, *, refine: bool, standardise: bool, seed: int) -> Model:
     """The closed-form model, whose warnings the user shall see."""
     settings: dict[str, Any] = {"refine": refine, "standardise": standardise, "random_state": seed}
-    if type_of_target(y) == "binary" or y.dtype.kind in "OUSb":
+    if task == "auto":
+        task = "classification" if type_of_target(y) == "binary" or y.dtype.kind in "OUSb" else "regression"
+    if task == "classification":
         return BayesianLSSVC(kernel, **settings).fit(X, y)
     targets = np.asarray(y, dtype=float)
     spread = float(targets.std(ddof=1))
@@ -279,17 +286,16 @@ def _tail_mass(found: Ladder) -> float:
     return float(exact.weights @ far)
 
 
-def _worst_change(model: Model, exact: HyperPosterior, seed: int) -> float:
+def _worst_change(model: Model, exact: HyperPosterior, X: Array, seed: int) -> float:
     """The largest difference of a prediction, fixed against integrated, at the data and between them.
 
     A difference of probabilities for classes; for real targets one of means, or of standard deviations, in units of the
     predicted standard deviation.
     """
-    X = model.X_fit_
     rng = np.random.default_rng(seed)
     pairs = rng.integers(len(X), size=(2, min(len(X), 500)))
-    points = np.vstack([X, 0.5 * (X[pairs[0]] + X[pairs[1]])])
-    raw = points * model.standardiser_.scale + model.standardiser_.mean
+    raw = np.vstack([X, 0.5 * (X[pairs[0]] + X[pairs[1]])])
+    points = model.standardiser_(raw)
     if isinstance(model, BayesianLSSVC):
         return float(np.abs(model.predict_proba(raw)[:, 1] - exact.predict_proba(points)[:, 1]).max())
     fixed, spread = model.predict(raw, return_std=True)

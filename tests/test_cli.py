@@ -83,7 +83,7 @@ def test_the_version_is_printed(run):
     assert run("--version") == (0, f"bayes-lssvm {__version__}\n", "")
 
 
-@pytest.mark.parametrize("command", ["", "fit", "predict", "compare", "datasets"])
+@pytest.mark.parametrize("command", ["", "fit", "predict", "compare", "trust", "marginalise", "datasets"])
 def test_help_has_examples(command, run):
     code, out, err = run(*command.split(), "--help")
     assert (code, err) == (0, "")
@@ -872,7 +872,14 @@ def test_the_page_shows_what_the_program_prints(run, tmp_path, monkeypatch):
     """Texts to the letter, numbers within one unit of the last digit shown (1e-9 where all digits are shown)."""
     monkeypatch.chdir(tmp_path)
     blocks = console_blocks()
-    assert {shlex.split(command)[1] for command, _ in blocks} == {"datasets", "fit", "predict", "compare"}
+    assert {shlex.split(command)[1] for command, _ in blocks} == {
+        "datasets",
+        "fit",
+        "predict",
+        "compare",
+        "trust",
+        "marginalise",
+    }
     for command, shown in blocks:
         line, _, head = command.partition(" | head -")
         _, out, err = run(*shlex.split(line)[1:])

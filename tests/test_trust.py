@@ -9,7 +9,7 @@ import pytest
 
 import bayes_lssvm.trust
 from bayes_lssvm import BayesianLSSVC, FullyBayesianLSSVC, datasets, marginalise, trust
-from bayes_lssvm._errors import NoSignalWarning
+from bayes_lssvm._errors import ConstantFeatureWarning, NoSignalWarning
 from bayes_lssvm.kernels import RBF, Linear
 from bayes_lssvm.priors import Flat, HyperPrior, ImproperPriorError, Normal
 from bayes_lssvm.trust import LIMITS, VERDICTS
@@ -81,6 +81,19 @@ def test_regression_and_several_kernel_parameters():
     assert "standard deviations" in checks(found)["predictions"].sentence
     shifted = trust(X, 3.0 * y - 50.0, kernel="ard", prior=HyperPrior(kernel=Normal(0.5, 1.0)))
     assert shifted.ladder[0].log_evidence == pytest.approx(found.ladder[0].log_evidence, abs=1e-6)
+
+
+def test_a_column_without_variance_and_two_valued_numbers():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=40), np.ones(40)])
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=40) > 0, 1.0, 0.0)
+    with pytest.warns(ConstantFeatureWarning):
+        classes = trust(X, y, kernel="linear")
+    assert "probability" in checks(classes)["predictions"].sentence
+    numbers = trust(X[:, :1], y, kernel="linear", task="regression")
+    assert "standard deviations" in checks(numbers)["predictions"].sentence
+    with pytest.raises(ValueError, match="task must be"):
+        trust(X, y, task="ranking")
 
 
 def test_many_points_are_represented_by_some():

@@ -1,9 +1,11 @@
-"""The small languages of the options: kernels, and one number for each class.
+"""The small languages of the options: kernels, one number for each class, and priors.
 
 kernel   term or term+term+…, a term being name or name:key=value,key=value
          rbf   rbf:sigma=1.3   poly:degree=2,scale=4   ard:scales=1/0.5/2   linear+rbf:sigma=2
 classes  two numbers in the order of the classes, or label=number for both
          0.3,0.7   no=0.3,yes=0.7
+prior    name, or name:number,number with all numbers in their order, or name:key=number,key=number
+         normal   normal:0,3   normal:sd=3   box:-10,10   box:low=-10,high=10   flat
 """
 
 from __future__ import annotations
@@ -11,16 +13,25 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import fields
 from math import isfinite
 from typing import Any
 
 from ..kernels import Kernel, Sum, as_kernel, kernel_from_dict
 from ..kernels._registry import KERNEL_NAMES
+from ..priors import Box, Flat, HyperPrior, LogPrior, Normal
 from ._output import InputError, listed, quoted
 from ._tables import is_number
 
 # A plus that begins a name: the plus of 1e+3 does not.
 _PLUS = re.compile(r"\+(?=\s*[A-Za-z])")
+# What a name stands for, and how it is written.
+_PRIORS: dict[str, tuple[type[Normal | Box | Flat], str]] = {
+    "normal": (Normal, "normal, normal:0,3 or normal:mean=0,sd=3"),
+    "box": (Box, "box:-10,10 or box:low=-10,high=10"),
+    "flat": (Flat, "flat"),
+}
 
 
 def parse_kernel(text: str, n_features: int) -> tuple[Kernel, bool]:
@@ -109,3 +120,34 @@ def costs_from(text: str | None, classes: Sequence[Any]) -> list[list[float]] | 
     if not (min(values) > 0 and max(values) < float("inf")):
         raise InputError(f"--costs {quoted(text or '')} must be two positive finite numbers.")
     return [[0.0, values[0]], [values[1], 0.0]]
+
+
+def parse_prior(text: str) -> LogPrior:
+    """The prior of one log parameter that the text names."""
+    name, colon, settings = (piece.strip() for piece in text.partition(":"))
+    if name.lower() not in _PRIORS:
+        raise InputError(f"there is no prior named {quoted(name)}. The names are {', '.join(_PRIORS)}.")
+    kind, forms = _PRIORS[name.lower()]
+    keys = [field.name for field in fields(kind)]
+    pairs = [tuple(part.strip() for part in piece.rpartition("=")) for piece in settings.split(",")] if colon else []
+    named, numbers = [key for key, equals, _ in pairs if equals], [number for _, _, number in pairs]
+    by_name, in_order = len(set(named)) == len(pairs), not named and len(pairs) == len(keys)
+    if (by_name or in_order) and all(map(is_number, numbers)):
+        values = dict(zip(named or keys, map(float, numbers), strict=False))  # none at all: the defaults
+        try:
+            with suppress(TypeError):  # a key that it does not have, or one without a default left out
+                return kind(**values)
+        except ValueError as error:
+            raise InputError(f"prior {quoted(text)}: {error}") from None
+    raise InputError(f"prior {quoted(text)} cannot be read; write {forms}.")
+
+
+def hyper_prior_from(prior: str, mu: str | None, zeta: str | None, kernel: Sequence[str] | None) -> HyperPrior:
+    """The prior of all log parameters, from one text for all and those that differ from it."""
+    common = parse_prior(prior)
+    own = tuple(parse_prior(text) for text in kernel or ())
+    return HyperPrior(
+        common if mu is None else parse_prior(mu),
+        common if zeta is None else parse_prior(zeta),
+        common if not own else own[0] if len(own) == 1 else own,
+    )

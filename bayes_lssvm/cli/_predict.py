@@ -71,6 +71,12 @@ def _inputs(model: Model, table: Table) -> Array:
             )
         say("note", "the model has no column names; the columns are taken in their order.")
         return table.numbers(table.names, _TEXT_INPUT)
+    del model.feature_names_in_  # matched by name here; an array without names would be warned about
+    return inputs_by_name(list(names), table)
+
+
+def inputs_by_name(names: list[str], table: Table) -> Array:
+    """The named columns of the table as numbers; what is missing is refused, and what is left aside is said."""
     missing = [name for name in names if name not in table.names]
     if missing:
         raise InputError(
@@ -80,8 +86,7 @@ def _inputs(model: Model, table: Table) -> Array:
     extra = [name for name in table.names if name not in names]
     if extra:
         say("note", f"the model does not use the column{'s' * (len(extra) > 1)} {listed(map(quoted, extra), 10)}.")
-    del model.feature_names_in_  # matched above; an array without names would be warned about
-    return table.numbers(list(names), _TEXT_INPUT)
+    return table.numbers(names, _TEXT_INPUT)
 
 
 def _classify(model: BayesianLSSVC, X: Array, args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
