@@ -1,1 +1,33 @@
-"""Independent NumPyro programs of the model that `bayes_lssvm` solves in closed form."""
+"""Independent NumPyro programs of the model that `bayes_lssvm` solves in closed form.
+
+    from models import GaussianProcess, WeightSpace, features, sample
+    program = WeightSpace(prior=Normal(0, 3))
+    posterior = sample(program, *program.data(features(Linear(), X), y), seed=0)
+
+| program           | latent quantities                                | likelihood                       |
+| ----------------- | ------------------------------------------------ | -------------------------------- |
+| `WeightSpace`     | log μ, log ζ, w, b                               | y ~ Normal(Φw + b, 1/ζ)          |
+| `GaussianProcess` | log μ, log ζ, the kernel's log parameters, b     | y ~ Normal(b, K/μ + I/ζ)         |
+| `BernoulliGP`     | log μ, the kernel's log parameters, b, latent f  | P(y = +1) = 1/(1 + e^{−f})       |
+
+They are priors and a likelihood. With the analytic side they share the data, the kernel and the prior object, and
+never its evidence: an error in the algebra must show as a disagreement.
+"""
+
+from .bernoulli_gp import BernoulliGP
+from .gaussian_process import GaussianProcess
+from .log_density import FlatDensity
+from .priors import to_numpyro
+from .sampling import Sampled, sample
+from .weight_space import WeightSpace, features
+
+__all__ = [
+    "BernoulliGP",
+    "FlatDensity",
+    "GaussianProcess",
+    "Sampled",
+    "WeightSpace",
+    "features",
+    "sample",
+    "to_numpyro",
+]

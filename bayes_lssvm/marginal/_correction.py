@@ -15,6 +15,7 @@ from ._density import Density
 _CHECKED = 32  # draws whose exact density is computed, where each costs a reduction
 _VISIBLE = 1e-4  # nats; smaller differences cannot be seen in any number of draws that one takes
 _BAD_K = 0.7
+_FEWEST = 25  # weights from which a tail can be fitted
 
 
 class Correction(NamedTuple):
@@ -31,7 +32,7 @@ class Correction(NamedTuple):
     corrected : bool
         Whether the draws have weights.
     k_hat : float
-        Pareto shape of the weights; above 0.7 they cannot be trusted. −inf without weights.
+        Pareto shape of the weights; above 0.7 they cannot be trusted. −inf without weights, NaN for too few of them.
     """
 
     max_error: float
@@ -98,7 +99,7 @@ def _weights(error: Array) -> tuple[Array, float]:
     """Weights whose mean is one, and their Pareto shape, with a warning where it is bad."""
     from .._arviz import pareto_smooth
 
-    k_hat = pareto_smooth(error)[1]
+    k_hat = pareto_smooth(error)[1] if len(error) >= _FEWEST else np.nan
     if k_hat > _BAD_K:
         warn(
             f"The interpolated evidence differs from the exact one by up to {np.abs(error).max():.2g} nats, and the "

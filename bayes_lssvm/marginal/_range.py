@@ -22,6 +22,7 @@ from ._level2_quadrature import Level2Integral, integrate
 _DEPTH = 22.0
 _STEP = 0.5  # of the scan: no second mode of this width escapes
 _LEAST_INSIDE = 5
+_INSET = 1e-6  # share of the range
 
 
 def support_of_log_gamma(parts: tuple[LogPrior, ...]) -> tuple[float, float]:
@@ -66,6 +67,7 @@ class KernelScan:
         self._bar = tqdm(desc="kernels tabulated", unit="", disable=None if progress else True, leave=False)
         bounds, support = density.kernel.log_bounds(density.X)[0], density.parts[2].support
         self._ends = max(float(bounds[0]), support[0]), min(float(bounds[1]), support[1])
+        self._cut = bounds[0] > support[0], bounds[1] < support[1]  # by the kernel's bounds, not by the prior
         if self._ends[0] >= self._ends[1]:
             raise ValueError(
                 f"The prior of the kernel's log parameter lies between {support[0]:.3g} and {support[1]:.3g}, but "
@@ -97,17 +99,23 @@ class KernelScan:
     def range(self) -> tuple[Array, Array, float]:
         """Corners (u, θ) of the box, and the tail."""
         low, high = self._ends
+        finite = np.isfinite(self.density.parts[2].log_density(np.array([low, high])))
+        # a prior that vanishes at its edge has no log there
+        low, high = np.where(finite, [low, high], [low + _INSET * (high - low), high - _INSET * (high - low)])
         self._add(np.linspace(low, high, int(np.ceil((high - low) / _STEP)) + 1))
         while (inside := np.flatnonzero(self._depths() < _DEPTH)).size < _LEAST_INSIDE:
+            if inside.size == 0:
+                raise ValueError(
+                    f"The posterior density of {self.density.kernel!s} is not finite for any log parameter between "
+                    f"{low:.3g} and {high:.3g}; the prior excludes all of them, or the data are too extreme."
+                )
             thetas = np.array(self.thetas)
             cells = sorted({i for k in inside for i in (k - 1, k) if 0 <= i < len(thetas) - 1})
             self._add(0.5 * (thetas[cells] + thetas[np.array(cells) + 1]))
         theta = self._range_of_theta()
         u_low, u_high, tail = self._range_of_u(*theta)
-        depths, support = self._depths(), self.density.parts[2].support
-        for depth, end, edge in zip(depths[[0, -1]], self._ends, support, strict=True):
-            if end != edge:  # the kernel's bounds ended the scan, not the prior
-                tail = max(tail, float(np.exp(-depth)))
+        ends = [float(np.exp(-depth)) for depth, cut in zip(self._depths()[[0, -1]], self._cut, strict=True) if cut]
+        tail = max([tail, *ends])
         return np.array([u_low, theta[0]]), np.array([u_high, theta[1]]), tail
 
     def _add(self, thetas: Array) -> None:
@@ -120,7 +128,8 @@ class KernelScan:
     def _depths(self) -> Array:
         """Nats below the best kernel, in the order of `thetas`."""
         values = np.array([self._found[t].log_density for t in self.thetas])
-        return np.asarray(values.max() - values)
+        best = values.max()
+        return np.asarray(best - values) if np.isfinite(best) else np.full(len(values), np.inf)
 
     def _range_of_theta(self) -> tuple[float, float]:
         """Where straight lines between the scanned densities reach the depth."""
@@ -142,5 +151,6 @@ class KernelScan:
         limit = min(float(np.log(k.reduction.gamma_max)) for k in near)
         if last <= limit:
             return float(first), float(last), 0.0
+        kept = max(float(k.rows[k.integral.rows.log_gamma <= limit].max(initial=-np.inf)) for k in near)
         cut = max(float(np.interp(limit, k.integral.rows.log_gamma, k.rows)) for k in near)
-        return float(first), limit, float(np.exp(min(cut - top, 0.0)))
+        return float(first), limit, float(np.exp(min(cut - kept, 0.0)))
