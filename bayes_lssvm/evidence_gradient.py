@@ -203,6 +203,10 @@ def _projected_inverse(K: Array, s: float) -> _ProjectedInverse:
             f"The kernel matrix plus 1/γ = {s:.3g} is not positive definite to rounding; γ is too large for it."
         )
     rho = blas.dsymv(1.0, factor, np.ones(len(K)), lower=1)
+    if not rho.sum() > 0.0:
+        raise np.linalg.LinAlgError(
+            f"Rounding has made the inverse at 1/γ = {s:.3g} indefinite; γ is too large for it."
+        )
     return _ProjectedInverse(factor, rho, float(rho.sum()), log_det)
 
 

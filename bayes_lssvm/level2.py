@@ -110,8 +110,10 @@ def log_evidence(reduction: Reduction, mu: float, zeta: float) -> float:
 def log_evidences(reduction: Reduction, log_mu: Array, log_zeta: Array) -> Array:
     """Log p(D | μ, ζ) for many pairs, of shape (n,); γ is held at the largest that can be computed."""
     n = reduction.n
-    log_gamma = np.minimum(log_zeta - log_mu, np.log(reduction.gamma_max))
-    log_det, q1 = reduction.values(np.exp(log_gamma))
+    gamma = np.exp(np.minimum(log_zeta - log_mu, np.log(reduction.gamma_max)))
+    # a thousand at a time: every γ takes a vector of length N
+    parts = [reduction.values(gamma[i : i + 1000]) for i in range(0, len(gamma), 1000)]
+    log_det, q1 = (np.concatenate(found) for found in zip(*parts, strict=True))
     return np.asarray(0.5 * ((n - 1) * (log_mu - np.log(2.0 * np.pi)) - np.exp(log_mu) * q1 - log_det - np.log(n)))
 
 

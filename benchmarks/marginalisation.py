@@ -59,7 +59,7 @@ def rows(*, quick: bool) -> Iterator[Row]:
     """Every benchmark of the marginalisation; the quick ones are small, to see that they run."""
     if quick:
         yield full_marginalisation("N=60", *data(60), 1)
-        yield prediction(60, 200, 1)
+        yield prediction(150, 200, 1)
         return
     yield full_marginalisation("Ripley, N=250", *ripley(), 5)
     yield full_marginalisation("N=1000", *data(1000), 3)

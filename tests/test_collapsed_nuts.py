@@ -27,7 +27,7 @@ from bayes_lssvm.priors import Box, HyperPrior, LogPrior, Normal
 
 # one set of lengths for all, so that each kind of sampler is compiled once
 LENGTHS = {"chains": 4, "warmup": 300, "draws": 1000, "progress": False}
-SHORT = {"chains": 2, "warmup": 200, "draws": 400, "progress": False}
+SHORT = {"chains": 2, "warmup": 150, "draws": 350, "progress": False}
 WIDE, UNIT = Normal(0, 3), Normal(0, 1)
 
 

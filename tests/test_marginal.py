@@ -511,3 +511,40 @@ def test_a_posterior_can_be_copied(small):
     assert copy.interval() == posterior.interval()
     with pytest.raises(ValueError, match="finite array of shape"):
         copy.predict(new[:, :1])
+
+
+def test_a_handful_of_points_is_integrated_to_the_end():
+    """Four points: the posterior of log μ has an exponential tail that a few standard deviations do not reach."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(4, 2)), np.array([0.3, -1.0, 0.8, 0.2])
+    kernel, prior = RBF(1.0), Normal(0, 3)
+    spectrum = CentredSpectrum.from_kernel_matrix(kernel(X), y)
+    axis = np.linspace(-27, 27, 1201)
+    m, z = np.meshgrid(axis, axis, indexing="ij")
+    variances = spectrum.eigenvalues / np.exp(m)[..., None] + np.exp(-z)[..., None]
+    joint = norm.logpdf(spectrum.t, scale=np.sqrt(variances)).sum(axis=-1) - 0.5 * np.log(4)
+    joint += prior.log_density(m) + prior.log_density(z)
+    brute = logsumexp(joint) + 2 * np.log(axis[1] - axis[0])
+    posterior = marginalise(X, y, kernel=kernel, prior=prior, fixed_kernel=True)
+    assert posterior.log_evidence == pytest.approx(brute, abs=1e-6)
+
+
+def test_a_box_that_excludes_the_peak(ripley_standardised):
+    X, y = ripley_standardised
+    spectrum = CentredSpectrum.from_kernel_matrix(RBF(1.311)(X), y)
+    prior = HyperPrior(Box(3.0, 5.0), Box(-1.0, 0.5))  # the peak is at (0.5, 1.0)
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    m, z = 4.0 + nodes, -0.25 + 0.75 * nodes
+    values = np.array([[log_evidence(spectrum, float(np.exp(a)), float(np.exp(b))) for b in z] for a in m])
+    brute = logsumexp(values + np.log(weights)[:, None] + np.log(0.75 * weights)) - np.log(2.0 * 1.5)
+    posterior = marginalise(X, y, kernel=RBF(1.311), prior=prior, fixed_kernel=True, tolerance=1e-3)
+    assert posterior.log_evidence == pytest.approx(brute, abs=2e-3)
+    assert posterior.tail < 1e-9  # the prior ends there; nothing is missed
+
+
+def test_a_kernel_that_does_not_vary(small):
+    """A constant matrix is taken up by the bias: noise alone explains the targets, and μ keeps its prior."""
+    X, y, _ = small
+    posterior = marginalise(np.ones_like(X), y, kernel=RBF(1.0), fixed_kernel=True)
+    assert posterior.mean()["log_mu"] == pytest.approx(0.0, abs=1e-3)
+    assert posterior.sd()["log_mu"] == pytest.approx(3.0, rel=1e-3)

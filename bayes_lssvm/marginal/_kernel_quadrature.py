@@ -144,7 +144,8 @@ def _over_kernel(rule: _Rule, X: Array, tolerance: float) -> Quadrature:
     nodes = rule.nodes(grid[computed], float(np.log(grid[1] - grid[0])))
     shares = np.exp(np.array([node.log_weight for node in nodes]) - log_z)
     inner = float(shares @ np.array([node.integral.error for node in nodes]))
-    ends = float(np.exp(max(values[0], values[-1]) - values.max()))
+    cut = [v for v, end, own in ((values[0], grid[0], support[0]), (values[-1], grid[-1], support[1])) if end != own]
+    ends = float(np.exp(max(cut, default=-np.inf) - values.max()))  # where the prior itself ends, nothing is cut off
     tail = max(ends, float(shares @ np.array([node.integral.tail for node in nodes])))
     return Quadrature(nodes, log_z, error + inner, tail, len(rule.found))
 

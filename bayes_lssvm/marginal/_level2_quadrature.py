@@ -18,7 +18,9 @@ from ..spectrum import Reduction
 
 _INNER = 32
 _INNER_SPAN = 8.5  # standard deviations of the peak in log μ
+_FEW = 40  # points; with fewer the peak in log μ is wide and skew
 _LEGENDRE = np.polynomial.legendre.leggauss(_INNER)
+_LEGENDRE_OF_FEW = np.polynomial.legendre.leggauss(3 * _INNER)
 _NEGLIGIBLE = 36.0  # nats below the maximum
 _LOWEST_GAMMA_LAMBDA = 1e-10
 
@@ -64,7 +66,16 @@ def integrate(
     step = float(u[1] - u[0])
     log_weights = (rows.log_inner + np.log(step)).ravel()
     keep = log_weights > log_weights.max() - _NEGLIGIBLE
-    ends = np.exp(max(rows.log_integral[0], rows.log_integral[-1]) - rows.log_integral.max())
+    # an end of the prior's support cuts nothing off
+    open_ends = [
+        value
+        for value, end, own in (
+            (rows.log_integral[0], u[0], prior_zeta.support[0] - prior_mu.support[1]),
+            (rows.log_integral[-1], u[-1], prior_zeta.support[1] - prior_mu.support[0]),
+        )
+        if not np.isclose(end, own)
+    ]
+    ends = np.exp(max(open_ends, default=-np.inf) - rows.log_integral.max())
     log_mu = rows.log_mu.ravel()
     log_zeta = (rows.log_mu + u[:, None]).ravel()
     kept = GammaRows(u, rows.log_integral, rows.log_q1)
@@ -83,8 +94,10 @@ def _rows(reduction: Reduction, u: Array, prior_mu: LogPrior, prior_zeta: LogPri
     log_det, q1 = reduction.values(np.exp(u))
     mode, width = peak(n, q1, u, prior_mu, prior_zeta)
     lowest, highest = support_of_log_mu(u, prior_mu, prior_zeta)
-    low, high = np.maximum(mode - _INNER_SPAN * width, lowest), np.minimum(mode + _INNER_SPAN * width, highest)
-    nodes, weights = _LEGENDRE
+    # below its peak the density of log μ falls like e^{½(N−1)m}: slowly, for a handful of points
+    below = np.maximum(_INNER_SPAN * width, 2.0 * _NEGLIGIBLE / (n - 1))
+    low, high = np.maximum(mode - below, lowest), np.minimum(mode + _INNER_SPAN * width, highest)
+    nodes, weights = _LEGENDRE if n > _FEW else _LEGENDRE_OF_FEW
     half = 0.5 * np.maximum(high - low, 0.0)
     m = 0.5 * (low + high)[:, None] + half[:, None] * nodes
     args = (log_det[:, None], q1[:, None], u[:, None], m)
@@ -112,8 +125,11 @@ def peak(n: int, q1: Array, u: Array, prior_mu: LogPrior, prior_zeta: LogPrior) 
         m = m + step
         if np.abs(step).max() < 1e-6:
             break
+    m = np.clip(m, low, high)
     width = 1.0 / np.sqrt(0.5 * np.exp(m) * q1 + np.maximum(prior_mu.curvature(m) + prior_zeta.curvature(m + u), 0.0))
-    return np.clip(m, low, high), width
+    # where the support ends before the peak, the density falls from its edge by the slope there
+    slope = np.abs(0.5 * (n - 1) - 0.5 * np.exp(m) * q1 + prior_mu.gradient(m) + prior_zeta.gradient(m + u))
+    return m, np.minimum(width, _NEGLIGIBLE / (_INNER_SPAN * np.maximum(slope, 1e-300)))
 
 
 def support_of_log_mu(u: Array, prior_mu: LogPrior, prior_zeta: LogPrior) -> tuple[Array, Array]:
@@ -142,6 +158,7 @@ def _range_of_log_gamma(reduction: Reduction, prior_mu: LogPrior, prior_zeta: Lo
     top = np.log(reduction.gamma_max)
     low = max(np.log(_LOWEST_GAMMA_LAMBDA / reduction.lambda_max) - 40.0, prior_zeta.support[0] - prior_mu.support[1])
     high = min(top, prior_zeta.support[1] - prior_mu.support[0])
+    low = min(low, high - 1.0) if np.isfinite(prior_zeta.support[0] - prior_mu.support[1]) else min(low, high - 100.0)
     u = np.linspace(low, high, int(np.ceil((high - low) / 0.5)) + 1)
     log_det, q1 = reduction.values(np.exp(u))
     m, width = peak(reduction.n, q1, u, prior_mu, prior_zeta)

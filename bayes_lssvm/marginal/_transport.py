@@ -35,6 +35,8 @@ def quasi_uniform(dimension: int, n: int = N_QUASI, seed: int = 0) -> Array:
 
 def inverse_cdf(x: Array, log_density: Array) -> Callable[[Array], Array]:
     """The quantile function of the density whose logs on a grid are given."""
+    finite = np.isfinite(log_density)
+    x, log_density = x[finite], log_density[finite]
     if len(x) == 1:
         return lambda q: np.full(len(q), x[0])
     steps = np.diff(x)
@@ -58,10 +60,8 @@ class ExactConditional:
     prior_zeta: LogPrior
 
     def __call__(self, uniforms: Array) -> Array:
-        finite = np.isfinite(self.rows.log_density)
-        grid = self.rows.log_gamma[finite]
-        u = inverse_cdf(grid, self.rows.log_density[finite])(uniforms[:, 0])
-        log_q1 = np.interp(u, grid, self.rows.log_q1[finite])
+        u = inverse_cdf(self.rows.log_gamma, self.rows.log_density)(uniforms[:, 0])
+        log_q1 = np.interp(u, self.rows.log_gamma, self.rows.log_q1)
         m = np.concatenate(
             [
                 self._log_mu(u[i : i + _CHUNK], np.exp(log_q1[i : i + _CHUNK]), uniforms[i : i + _CHUNK, 1])
