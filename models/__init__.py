@@ -17,6 +17,7 @@ never its evidence: an error in the algebra must show as a disagreement.
 from .bernoulli_gp import BernoulliGP
 from .gaussian_process import GaussianProcess
 from .log_density import FlatDensity
+from .nuts import NonFiniteStartError
 from .priors import to_numpyro
 from .sampling import Sampled, sample
 from .weight_space import WeightSpace, features
@@ -25,6 +26,7 @@ __all__ = [
     "BernoulliGP",
     "FlatDensity",
     "GaussianProcess",
+    "NonFiniteStartError",
     "Sampled",
     "WeightSpace",
     "features",

@@ -16,7 +16,7 @@ import numpyro
 import numpyro.distributions as dist
 from numpyro.distributions import constraints
 
-from bayes_lssvm._typing import AnyArray
+from bayes_lssvm._typing import AnyArray, Array
 from bayes_lssvm.priors import Box, HyperPrior, ImproperPriorError, LogPrior, Normal
 
 
@@ -47,19 +47,37 @@ def sample_bias(variance: float | None) -> jax.Array:
     return numpyro.sample("b", flat if variance is None else dist.Normal(0.0, variance**0.5))
 
 
-def _called_back(function: Callable[[AnyArray], AnyArray]) -> Callable[[jax.Array], jax.Array]:
-    """A NumPy function of any shape, elementwise, that JAX can trace and map."""
+def _from_bits(bits: AnyArray) -> Array:
+    return np.ascontiguousarray(bits).view(np.float64)[..., 0]
 
-    def in_numpy(x: AnyArray) -> AnyArray:
-        x = np.asarray(x)
-        return np.broadcast_to(np.asarray(function(x), dtype=x.dtype), x.shape)
+
+def _to_bits(values: AnyArray) -> AnyArray:
+    return np.ascontiguousarray(np.asarray(values, dtype=np.float64)[..., None]).view(np.uint32)
+
+
+def _call(function: Callable[[AnyArray], AnyArray], bits: jax.Array, shape: tuple[int, ...], method: str) -> jax.Array:
+    """Call back with and for 32-bit words.
+
+    JAX runs callbacks in threads of its own, where a 64-bit mode that is scoped to ours does not reach: a double would
+    arrive there in single precision. Words pass unchanged.
+    """
+    if jnp.result_type(float) != jnp.float64:
+        raise ValueError("A user-defined prior needs JAX in 64-bit mode: use models.sample, or jax.enable_x64(True).")
+    words = jax.eval_shape(lambda: jnp.zeros((*shape, 2), jnp.uint32))
+    answer = jax.pure_callback(function, words, bits, vmap_method=method)
+    return jax.lax.bitcast_convert_type(answer, jnp.float64)
+
+
+def _called_back(function: Callable[[Array], Array]) -> Callable[[jax.Array], jax.Array]:
+    """An elementwise NumPy function as one that JAX can trace and map."""
+
+    def in_numpy(bits: AnyArray) -> AnyArray:
+        x = _from_bits(bits)
+        return _to_bits(np.broadcast_to(function(x), x.shape))
 
     def in_jax(x: jax.Array) -> jax.Array:
         x = jnp.asarray(x, dtype=jnp.result_type(float))
-        result: jax.Array = jax.pure_callback(
-            in_numpy, jax.eval_shape(jnp.zeros_like, x), x, vmap_method="broadcast_all"
-        )
-        return result
+        return _call(in_numpy, jax.lax.bitcast_convert_type(x, jnp.uint32), x.shape, "broadcast_all")
 
     return in_jax
 
@@ -98,13 +116,10 @@ class CalledBack(dist.Distribution):  # type: ignore[misc]
 
     def sample(self, key: jax.Array, sample_shape: tuple[int, ...] = ()) -> jax.Array:
         """Draws by the prior's own `sample`, seeded from the key."""
-        bits = jax.random.bits(key, (2,), dtype=jnp.uint32)
+        seeds = jax.random.bits(key, (2,), dtype=jnp.uint32)
 
         def in_numpy(seeds: AnyArray) -> AnyArray:
             rng = np.random.default_rng(np.asarray(seeds).tolist())
-            drawn = self.prior.sample(int(np.prod(sample_shape, dtype=int)), rng)
-            return np.asarray(drawn, dtype=shape.dtype).reshape(sample_shape)
+            return _to_bits(self.prior.sample(int(np.prod(sample_shape, dtype=int)), rng).reshape(sample_shape))
 
-        shape = jax.eval_shape(lambda: jnp.zeros(sample_shape))
-        drawn: jax.Array = jax.pure_callback(in_numpy, shape, bits, vmap_method="sequential")
-        return drawn
+        return _call(in_numpy, seeds, sample_shape, "sequential")

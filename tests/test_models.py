@@ -23,7 +23,7 @@ from bayes_lssvm.level2 import log_evidence
 from bayes_lssvm.marginal import marginalise
 from bayes_lssvm.priors import Box, Flat, HyperPrior, ImproperPriorError, LogPrior, Normal
 from bayes_lssvm.spectrum import CentredSpectrum
-from models import BernoulliGP, FlatDensity, GaussianProcess, WeightSpace, features, sample, sampling, to_numpyro
+from models import BernoulliGP, FlatDensity, GaussianProcess, WeightSpace, features, nuts, sample, sampling, to_numpyro
 
 ROOT = Path(__file__).parents[1]
 PRIOR = HyperPrior(Normal(0, 2), Normal(0, 2), Normal(0, 1))
@@ -312,6 +312,11 @@ def test_a_prior_inside_a_program(prior):
     assert density.gradient(point)[density.position("log_mu")][0] == pytest.approx(slope, abs=1e-6)
 
 
+def test_a_users_prior_needs_double_precision():
+    with jax.enable_x64(False), pytest.raises(ValueError, match="64-bit mode"):
+        to_numpyro(Heavy()).log_prob(0.5)
+
+
 def test_a_flat_prior_is_refused_with_the_reason():
     with pytest.raises(ImproperPriorError, match="infinite integral"):
         to_numpyro(Flat())
@@ -420,7 +425,7 @@ def test_weight_space_nuts_agrees_with_quadrature(weight_data, weight_posterior)
 def test_function_space_nuts_agrees_with_quadrature_over_sigma_too():
     X, y = regression(30, seed=8)
     program = GaussianProcess(RBF(1.0), PRIOR)
-    posterior = sample(program, *program.data(X, y), seed=2, target_accept=0.95, dense_mass=True)
+    posterior = sample(program, *program.data(X, y), seed=2, target_accept=0.95)
     exact = marginalise(X, y, kernel=RBF(1.0), prior=PRIOR)
     assert_moments_agree(posterior, exact, ("log_mu", "log_zeta", "log_sigma"))
 
@@ -439,7 +444,7 @@ def test_seeds_decide_and_nothing_is_compiled_twice(weight_data, weight_posterio
     np.testing.assert_array_equal(again.draws["w"], weight_posterior.draws["w"])
     other = sample(program, design, 2.0 * targets, seed=3, target_accept=0.9)
     assert not np.array_equal(other.draws["w"], weight_posterior.draws["w"])
-    compiled = sampling._compile_once(program, sampling._Settings(500, 0.9, 10, False))
+    compiled = nuts.compiled_for(program, nuts.Settings(500, 0.9, 10, False))
     assert compiled.advance._cache_size() == 1
 
 
@@ -480,7 +485,7 @@ def test_chains_in_different_modes_are_an_error():
 
 def test_a_density_that_is_not_finite_at_the_start(weight_data):
     program, (design, targets), _, _ = weight_data
-    with pytest.raises(sampling.NonFiniteStartError, match=r"not finite at any of 50 starting points.*log_zeta"):
+    with pytest.raises(nuts.NonFiniteStartError, match=r"not finite at any of 50 starting points.*log_zeta"):
         sample(program, design, 1e200 * targets, seed=0, target_accept=0.9)
 
 
@@ -561,7 +566,7 @@ def test_weight_space_on_real_data_agrees_with_quadrature(name, kernel, centred,
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(3, 1.0), RBF(1.311)], ids=str)
 def test_function_space_on_ripley_agrees_with_quadrature(kernel, ripley_standardised):
     program = GaussianProcess(kernel, BROAD, fixed_kernel=True)
-    posterior = sample(program, *program.data(*ripley_standardised), seed=1, target_accept=0.95, warmup=200, draws=300)
+    posterior = sample(program, *program.data(*ripley_standardised), seed=1, target_accept=0.95, warmup=300, draws=500)
     exact = marginalise(*ripley_standardised, kernel=kernel, prior=BROAD, fixed_kernel=True)
     assert_moments_agree(posterior, exact, ("log_mu", "log_zeta"))
 
@@ -570,7 +575,7 @@ def test_function_space_on_ripley_agrees_with_quadrature(kernel, ripley_standard
 def test_function_space_on_ripley_with_sigma_free(ripley_standardised):
     program = GaussianProcess(RBF(1.0), BROAD)
     posterior = sample(
-        program, *program.data(*ripley_standardised), seed=1, target_accept=0.9, warmup=200, draws=300, dense_mass=True
+        program, *program.data(*ripley_standardised), seed=1, target_accept=0.9, warmup=300, draws=500, dense_mass=True
     )
     exact = marginalise(*ripley_standardised, kernel=RBF(1.0), prior=BROAD)
     assert_moments_agree(posterior, exact, ("log_mu", "log_zeta", "log_sigma"))
@@ -582,7 +587,7 @@ def test_function_space_on_a_part_of_pima(pima):
     chosen = np.random.default_rng(0).permutation(768)[:200]
     X, y = pima[0][chosen], pima[1][chosen]
     program = GaussianProcess(RBF(6.0), BROAD, fixed_kernel=True)
-    posterior = sample(program, *program.data(X, y), seed=1, target_accept=0.95, warmup=200, draws=300)
+    posterior = sample(program, *program.data(X, y), seed=1, target_accept=0.95, warmup=300, draws=500)
     exact = marginalise(X, y, kernel=RBF(6.0), prior=BROAD, fixed_kernel=True)
     assert_moments_agree(posterior, exact, ("log_mu", "log_zeta"))
 
@@ -728,6 +733,7 @@ def test_bad_input_gets_a_sentence_before_any_work():
         (lambda: classifier.predict_proba({}, X, X, thin=0), "thin must be 1 or more"),
         (lambda: sample(process, *process.data(X, y), seed=0, draws=2), "draws must be a whole number ≥ 4"),
         (lambda: sample(process, *process.data(X, y), seed=0, warmup=0), "warmup must be a whole number ≥ 1"),
+        (lambda: sample(process, *process.data(X, y), seed=-1), "seed must be a whole number ≥ 0"),
         (lambda: sample(process, *process.data(X, y), seed=0, target_accept=1.0), "between 0 and 1"),
         (lambda: sample(lambda: None, seed=0), "no latent sites"),
         (lambda: sample(lambda: numpyro.sample("k", dist.Poisson(2.0)), seed=0), "cannot move discrete sites"),
