@@ -280,10 +280,8 @@ def _tail_mass(found: Ladder) -> float:
     gaussian = found["laplace"]
     mean = (gaussian.weights @ gaussian.nodes)[keep]
     factor = np.linalg.cholesky(gaussian.covariance()[np.ix_(keep, keep)])
-    exact = found["exact"]
-    z = np.linalg.solve(factor, (exact.nodes[:, keep] - mean).T)
-    far = (z**2).sum(axis=0) > chi2.ppf(_GAUSSIAN_TAIL, len(keep))
-    return float(exact.weights @ far)
+    z = np.linalg.solve(factor, (found["exact"].points[:, keep] - mean).T)
+    return float(np.mean((z**2).sum(axis=0) > chi2.ppf(_GAUSSIAN_TAIL, len(keep))))
 
 
 def _worst_change(model: Model, exact: HyperPosterior, X: Array, seed: int) -> float:

@@ -34,6 +34,9 @@ WIDE, UNIT = Normal(0, 3), Normal(0, 1)
 class Gumbel(LogPrior):
     """A skewed prior of a user: −log E for an exponential E."""
 
+    def __repr__(self):
+        return "Gumbel()"  # names of tests must not hold an address
+
     def log_density(self, x):
         x = np.asarray(x, dtype=float)
         return -x - np.exp(-x)
@@ -331,7 +334,8 @@ def test_box_priors_far_from_the_posterior_and_right_at_it(ripley_standardised):
     wide = HyperPrior(Box(-8, 8), Box(-8, 8), Box(-2, 1))
     far = draw(X, y, RBF(1.0), wide)
     assert not far.correction.corrected
-    assert_same_posterior(far, marginalise(X, y, kernel=RBF(1.0), prior=wide))
+    # where a box ends within the posterior, as that of log σ does, the rule converges slowly: to 5e-6 here and below
+    assert_same_posterior(far, marginalise(X, y, kernel=RBF(1.0), prior=wide, tolerance=1e-6))
     # ζ is pressed against its bound, and the bounds of log μ at given γ change from one prior to the other within the
     # posterior: there the table has kinks, and the draws get weights
     tight = HyperPrior(Box(-0.5, 0.5), Box(-0.5, 0.9))
@@ -340,7 +344,8 @@ def test_box_priors_far_from_the_posterior_and_right_at_it(ripley_standardised):
     assert near.points[..., 1].max() < 0.9
     assert near.points[..., 1].max() > 0.899
     assert near.correction.k_hat < 0.5
-    assert_same_posterior(near, marginalise(X, y, kernel=RBF(1.311), prior=tight, fixed_kernel=True))
+    exact = marginalise(X, y, kernel=RBF(1.311), prior=tight, fixed_kernel=True, tolerance=1e-6)
+    assert_same_posterior(near, exact)
 
 
 def test_a_prior_of_the_user():

@@ -22,12 +22,13 @@ from ._task import KERNEL_NODES, Task, exact_nodes
 from ._transport import Draw, ExactConditional, GaussianConditional, along_a_line, among_kernels
 
 _HERMITE = 9
+_VISIBLE_TAIL = 1e-4  # of the integrand's maximum; smaller ones count in the error
 
 
 def by_quadrature(task: Task, record: dict[str, Any]) -> HyperPosterior:
     """Exact integrals over μ and ζ, and a trapezoidal rule over at most one kernel parameter."""
     rule = _rule(task, integrate, "quadrature")
-    if rule.tail > 1e-6:
+    if rule.tail > _VISIBLE_TAIL:
         warn(
             f"The integrand is still {rule.tail:.1e} of its maximum at an end of the range, so the log evidence misses "
             "a tail; a narrower prior would cut it.",
@@ -130,7 +131,7 @@ def _from_rule(
     return task.posterior(
         method,
         log_evidence=rule.log_evidence,
-        log_evidence_error=rule.error if error is None else error,
+        log_evidence_error=rule.error + rule.tail if error is None else error,
         tail=rule.tail,
         nodes=with_gamma(np.vstack(points)),
         weights=np.exp(log_weights - logsumexp(log_weights)),
