@@ -19,13 +19,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
 from bayes_lssvm._typing import Array
 from bayes_lssvm.kernels import Kernel
 from bayes_lssvm.level2 import Level2
 from bayes_lssvm.level3 import ErrorBars, evaluate
-from bayes_lssvm.marginal import HyperPosterior, laplace_evidence, marginalise
+from bayes_lssvm.marginal import laplace_evidence, marginalise
 from bayes_lssvm.priors import HyperPrior
 from bayes_lssvm.refinement import refine
 from bayes_lssvm.spectrum import CentredSpectrum
@@ -66,6 +65,7 @@ Method = Callable[[SimulatedSet, int], Outcome]
 class Quadrature:
     """`marginalise(method="quadrature")`: the exact posterior, the likelihood and a new target.
 
+    "y_new" is the new target under the whole mixture, "y_new_normal" under a Gaussian with mean and std of `predict`.
     The likelihood is ranked among independent draws by `sample`: on the nodes it would be lumpy, since a whole ridge of
     them can share one value of ζ. The tolerance of the log evidence is far below what any number of sets can show.
     """
@@ -91,11 +91,14 @@ class Quadrature:
         drawn = posterior.sample(self.draws, seed=seed)
         columns = np.stack([drawn[name] for name in posterior.names], axis=1)
         pit["log_likelihood"] = _likelihood_rank(self.kernel, data, columns, np.random.default_rng([seed, 1]))
-        pit["y_new"] = mixture(self.kernel, data, nodes[:, 0], nodes[:, 1], nodes[:, 3:], weights).y_new_pit
-        pit["y_new_normal"] = _predicted(posterior, data)
+        mixed = mixture(self.kernel, data, nodes[:, 0], nodes[:, 1], nodes[:, 3:], weights)
+        mean, std = posterior.predict(data.x_new, return_std=True)
+        pit["y_new"] = mixed.y_new_pit
+        pit["y_new_normal"] = of_gaussian(data.y_new, float(mean[0]), float(std[0]))
         sd = posterior.sd()
         facts = {f"sd_{name}": sd[name] for name in posterior.names}
-        return Outcome(pit, OK, facts | {"log_evidence": posterior.log_evidence, "tail": posterior.tail})
+        facts |= {"log_evidence": posterior.log_evidence, "tail": posterior.tail}
+        return Outcome(pit, OK, facts | {"predicted_sd_ratio": float(std[0]) / mixed.y_new_sd})
 
 
 def _likelihood_rank(kernel: Kernel, data: SimulatedSet, draws: Array, rng: np.random.Generator) -> float:
@@ -103,12 +106,6 @@ def _likelihood_rank(kernel: Kernel, data: SimulatedSet, draws: Array, rng: np.r
     equal = np.full(len(draws), 1.0 / len(draws))
     found = mixture(kernel, data, draws[:, 0], draws[:, 1], draws[:, 3:], equal)
     return of_draws(found.true_log_likelihood, found.log_likelihood, rng)
-
-
-def _predicted(posterior: HyperPosterior, data: SimulatedSet) -> float:
-    """PIT of the new target if mean and standard deviation of `predict` are read as a Gaussian's."""
-    mean, std = posterior.predict(data.x_new, return_std=True)
-    return float(ndtr((data.y_new - mean[0]) / std[0]))
 
 
 @dataclass(frozen=True)

@@ -78,11 +78,22 @@ def _distinct(log_theta: Array) -> tuple[Array, AnyArray]:
 
 
 class Mixture(NamedTuple):
-    """The likelihood at each of the weighted hyperparameters and at the true ones, and the new target's PIT."""
+    """The likelihood at each of the weighted hyperparameters and at the true ones, and the new target's distribution.
+
+    Attributes
+    ----------
+    log_likelihood : array of shape (M',)
+        At the hyperparameters that have weight.
+    true_log_likelihood : float
+    y_new_pit, y_new_mean, y_new_sd : float
+        PIT, mean and standard deviation of the new target under the whole mixture.
+    """
 
     log_likelihood: Array
     true_log_likelihood: float
     y_new_pit: float
+    y_new_mean: float
+    y_new_sd: float
 
 
 def mixture(
@@ -102,16 +113,19 @@ def mixture(
     heavy = weights > _LIGHTEST * weights.max()
     m, u, w = log_mu[heavy], (log_zeta - log_mu)[heavy], weights[heavy] / weights[heavy].sum()
     thetas, group = _distinct(log_theta[heavy])
-    likelihood, new = np.empty(len(w)), 0.0
+    likelihood, new, first, second = np.empty(len(w)), 0.0, 0.0, 0.0
     members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
     for theta, own in zip(thetas, members, strict=True):
         distinct, row = np.unique(np.round(u[own], 9), return_inverse=True)
         chosen = kernel.with_log_params(theta) if len(theta) else kernel
         rows = Rows(*(part[row] for part in least_squares_rows(chosen, data, np.exp(-distinct))))
         likelihood[own] = _log_likelihood(len(data.y), rows, m[own])
-        new += float(w[own] @ ndtr((data.y_new - rows.mean) / np.sqrt(rows.variance * np.exp(-m[own]))))
+        variance = rows.variance * np.exp(-m[own])
+        new += float(w[own] @ ndtr((data.y_new - rows.mean) / np.sqrt(variance)))
+        first += float(w[own] @ rows.mean)
+        second += float(w[own] @ (variance + rows.mean**2))
     truth = data.truth
     names = [name for name in truth if name not in ("log_mu", "log_zeta", "log_gamma")]
     true_kernel = kernel.with_log_params(np.array([truth[name] for name in names])) if names else kernel
     true_value = log_likelihood(true_kernel, data, truth["log_mu"], truth["log_zeta"])
-    return Mixture(likelihood, true_value, new)
+    return Mixture(likelihood, true_value, new, first, float(np.sqrt(second - first**2)))
