@@ -401,7 +401,7 @@ def ard():
     """Draws for a kernel of two scales, one of them with a bounded prior."""
     X, y = small(25)
     parts = (WIDE, WIDE, UNIT, Box(-1.0, 2.0))
-    return X, y, parts, collapsed_nuts(X, y, ARD((1.0, 1.0)), parts, seed=4, **SHORT)
+    return X, y, parts, collapsed_nuts(X, y, ARD((1.0, 1.0)), parts, seed=4, **(SHORT | {"draws": 800}))
 
 
 def test_two_scales_against_brute_force(ard):
@@ -472,7 +472,7 @@ def test_an_interrupted_run_leaves_nothing_behind(ard, monkeypatch):
 
     monkeypatch.setattr(_nuts, "tqdm", Interrupted)
     with pytest.raises(KeyboardInterrupt):
-        collapsed_nuts(X, y, ARD((1.0, 1.0)), parts, seed=4, **SHORT)
+        collapsed_nuts(X, y, ARD((1.0, 1.0)), parts, seed=4, **(SHORT | {"draws": 800}))
     assert not _nuts._FUNCTIONS
 
 

@@ -16,11 +16,12 @@ from bayes_lssvm.level1 import ClassCentres, DualPosterior
 from bayes_lssvm.level2 import log_evidence
 from bayes_lssvm.level3 import evidence_of
 from bayes_lssvm.marginal import HyperPosterior, laplace_evidence, marginalise
+from bayes_lssvm.marginal._convergence import error_after
 from bayes_lssvm.marginal._design import corners, design
 from bayes_lssvm.marginal._export import PosteriorFileError
 from bayes_lssvm.marginal._kernel_quadrature import quadrature
 from bayes_lssvm.marginal._latent import latent_draws
-from bayes_lssvm.marginal._predictions import NodePredictor, PredictionNode, Rows, gauss_rule
+from bayes_lssvm.marginal._predictions import NodePredictor, PredictionNode, Rows, _Interpolation, gauss_rule
 from bayes_lssvm.moderation import log_odds
 from bayes_lssvm.priors import Box, Flat, HyperPrior, ImproperPriorError, LogPrior, Normal, as_hyper_prior
 from bayes_lssvm.spectrum import CentredSpectrum, TridiagonalReduction
@@ -390,7 +391,7 @@ def test_a_few_kernels_predict_like_the_whole_rule(ripley_standardised, exact):
         if share > 1e-7:
             predictor = NodePredictor(PredictionNode(node.kernel, share, all_rows(node.integral)), X, y)
             whole += share * (expit(predictor.log_odds(new, "class", 0.0, 0.0)) @ predictor.rows.weight)
-    assert exact.predict_proba(new, class_prior=(0.5, 0.5))[:, 1] == pytest.approx(whole, abs=3e-4)
+    assert exact.predict_proba(new, class_prior=(0.5, 0.5))[:, 1] == pytest.approx(whole, abs=5e-4)
 
 
 def all_rows(integral):
@@ -548,3 +549,33 @@ def test_a_kernel_that_does_not_vary(small):
     posterior = marginalise(np.ones_like(X), y, kernel=RBF(1.0), fixed_kernel=True)
     assert posterior.mean()["log_mu"] == pytest.approx(0.0, abs=1e-3)
     assert posterior.sd()["log_mu"] == pytest.approx(3.0, rel=1e-3)
+
+
+def test_interpolated_variances_do_not_swing_where_one_is_rounding():
+    """On top of a training point with hardly any noise a variance is rounding at some kernel and not at others."""
+    nodes = np.array([-1.0, 0.0, 1.0])
+    smooth = [np.array([np.log(2.0 + x + 0.3 * x**2)]) for x in nodes]
+    for x in (-1.3, -0.4, 0.6, 1.2):
+        own = _Interpolation(x, nodes)
+        assert own(smooth)[0] == pytest.approx(np.log(2.0 + x + 0.3 * x**2), abs=0.05)
+        values = [np.array([value]) for value in (-1.0, np.log(1e-14), -0.8)]
+        assert np.log(1e-14) - 0.5 <= own(values)[0] <= -0.3
+    X = np.random.default_rng(3).uniform(-2.0, 2.0, size=(250, 1))
+    y = np.sin(2.0 * X[:, 0]) + 1e-3 * np.random.default_rng(4).standard_normal(250)
+    posterior = marginalise(X, y, prior=Normal(0.0, 3.0), tolerance=1e-4, progress=False)
+    _, std = posterior.predict(X, return_std=True)
+    assert np.all((std > 5e-4) & (std < 2e-3))
+
+
+def test_the_error_estimate_holds_for_smooth_integrands_and_for_corners():
+    """Trapezoidal sums of a Gaussian and of a triangle, with the estimate beside the true error."""
+    for function, exact in ((lambda x: np.exp(-0.5 * x**2), np.sqrt(2 * np.pi)), (lambda x: 2.5 - np.abs(x), 6.25)):
+        edge, logs = (12.0 if exact < 3 else 2.5), []
+        for panels in (7, 14, 28, 56, 112):
+            x = np.linspace(-edge, edge, panels + 1)
+            logs.append(np.log(np.trapezoid(function(x), x)))
+        changes = np.abs(np.diff(logs))
+        for k in range(1, len(changes)):
+            estimate = error_after(changes[k], changes[k - 1])
+            assert abs(logs[k + 1] - np.log(exact)) <= estimate + 1e-13
+        assert error_after(changes[1], changes[0]) < changes[1] or exact > 3  # the square is used where it holds

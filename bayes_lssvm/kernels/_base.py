@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,13 @@ class Kernel(ABC):
             K(X, X) where the caller has it, to save its evaluation.
         """
         return np.array([np.vdot(W, dK) for dK in self.gradient(X)])
+
+    def blocks(self, X: Array, Z: Array | None = None) -> Callable[[Kernel], Array]:
+        """A function from kernels of this family to their block K(X, Z).
+
+        The blocks may share work and memory: each is valid until the next one is asked for.
+        """
+        return lambda kernel: kernel(X, Z)
 
     def starting_points(self, X: Array) -> Array:
         """Log parameters from which a search may start, of shape (S, P); the present ones come first."""

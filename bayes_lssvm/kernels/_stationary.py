@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,6 +82,22 @@ class RBF(Kernel):
 
     def __call__(self, X: Array, Z: Array | None = None) -> Array:
         return _gaussian(X, Z, self.sigma)
+
+    def blocks(self, X: Array, Z: Array | None = None) -> Callable[[Kernel], Array]:
+        """The distances are computed once; each width costs its exponentials."""
+        D = _minus_squared_distances(*_centred(X, Z, 1.0))
+        if Z is None:
+            D = mirror_lower(D)
+            np.fill_diagonal(D, 0.0)
+
+        K = np.empty_like(D)
+
+        def block(kernel: Kernel) -> Array:
+            assert isinstance(kernel, RBF)
+            np.multiply(D, kernel.sigma**-2, out=K)
+            return np.exp(K, out=K)
+
+        return block
 
     def diag(self, X: Array) -> Array:
         return np.ones(len(X))

@@ -19,7 +19,7 @@ from ._level2_quadrature import GammaRows, Level2Integral, integrate
 from ._posterior import HyperPosterior, Sampler, with_gamma
 from ._predictions import PredictionNode, gauss_rule, rows_of
 from ._task import KERNEL_NODES, Task, exact_nodes
-from ._transport import Draw, ExactConditional, GaussianConditional, along_a_line, among_kernels
+from ._transport import Conditionals, ExactConditional, GaussianConditional, along_a_line, among_kernels
 
 _HERMITE = 9
 _VISIBLE_TAIL = 1e-4  # of the integrand's maximum; smaller ones count in the error
@@ -94,7 +94,7 @@ def _rule(task: Task, inner: Callable[..., Level2Integral], method: str) -> Quad
     )
 
 
-def _exact_conditionals(task: Task, rule: Quadrature) -> tuple[Draw, ...]:
+def _exact_conditionals(task: Task, rule: Quadrature) -> tuple[ExactConditional, ...]:
     n = len(task.y)
     return tuple(ExactConditional(n, node.integral.rows, task.prior.mu, task.prior.zeta) for node in rule.nodes)
 
@@ -104,7 +104,7 @@ def _from_rule(
     rule: Quadrature,
     method: str,
     record: dict[str, Any],
-    conditionals: tuple[Draw, ...],
+    conditionals: Conditionals,
     error: float | None = None,
 ) -> HyperPosterior:
     """Flatten a rule into weighted nodes."""

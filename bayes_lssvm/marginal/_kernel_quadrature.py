@@ -18,6 +18,7 @@ from .._typing import Array
 from ..kernels import Kernel, check_positive_semidefinite
 from ..priors import HyperPrior, LogPrior
 from ..spectrum import TridiagonalReduction
+from ._convergence import error_after
 from ._level2_quadrature import Level2Integral, integrate
 
 Inner = Callable[[TridiagonalReduction, LogPrior, LogPrior], Level2Integral]
@@ -52,7 +53,7 @@ class Quadrature:
     Attributes
     ----------
     log_evidence, error : float
-        log p(D | H), and its change at the last halving of the step.
+        log p(D | H), and its error as estimated from the last halvings of the step.
     tail : float
         The integrand at the ends of the range relative to its maximum; not small if the range cut something off.
     n_reductions : int
@@ -72,7 +73,8 @@ class _Rule:
     def __init__(
         self, X: Array, y: Array, kernel: Kernel, parts: tuple[LogPrior, ...], inner: Inner, progress: bool
     ) -> None:
-        self.X, self.y, self.kernel, self.parts, self.inner = X, y, kernel, parts, inner
+        self.y, self.kernel, self.parts, self.inner = y, kernel, parts, inner
+        self.block = kernel.blocks(X)
         self.found: dict[float, tuple[Kernel, Level2Integral, float]] = {}
         self.bar = tqdm(desc="kernels integrated", unit="", disable=None if progress else True, leave=False)
 
@@ -80,7 +82,7 @@ class _Rule:
         """The integrand log p(D | θ) + log p(log θ) at one value of the log parameter."""
         if position not in self.found:
             kernel = self.kernel.with_log_params(np.array([position])) if len(self.parts) > 2 else self.kernel
-            K = kernel(self.X)
+            K = self.block(kernel)
             check_positive_semidefinite(kernel, K)
             integral = self.inner(TridiagonalReduction.from_kernel_matrix(K, self.y), self.parts[0], self.parts[1])
             own = float(self.parts[2].log_density(np.array(position))) if len(self.parts) > 2 else 0.0
@@ -100,7 +102,7 @@ def quadrature(
     prior: HyperPrior,
     *,
     fixed_kernel: bool = False,
-    tolerance: float = 1e-7,
+    tolerance: float = 1e-6,
     progress: bool = True,
     inner: Inner = integrate,
     method: str = "quadrature",
@@ -133,13 +135,14 @@ def _over_kernel(rule: _Rule, X: Array, tolerance: float) -> Quadrature:
     inside = np.flatnonzero(values > values.max() - _NEGLIGIBLE)
     grid = grid[max(inside[0] - 1, 0) : inside[-1] + 2]
     values = np.array([rule(float(p)) for p in grid])
-    log_z, error = _sum(grid, values), np.inf
+    log_z, change, error = _sum(grid, values), np.inf, np.inf
     while error > tolerance and len(grid) < _MOST_NODES:
         grid = np.sort(np.concatenate([grid, 0.5 * (grid[1:] + grid[:-1])]))
         # far below the maximum a node adds nothing: its neighbours on the coarser grid say so
         values = np.array([_known_or_computed(rule, grid, i, values) for i in range(len(grid))])
         new = _sum(grid, values)
-        log_z, error = new, abs(new - log_z)
+        error = error_after(abs(new - log_z), change)
+        log_z, change = new, abs(new - log_z)
     computed = np.array([float(p) in rule.found for p in grid])
     nodes = rule.nodes(grid[computed], float(np.log(grid[1] - grid[0])))
     shares = np.exp(np.array([node.log_weight for node in nodes]) - log_z)

@@ -15,6 +15,7 @@ import numpy as np
 from .._typing import Array
 from ..priors import LogPrior
 from ..spectrum import Reduction
+from ._convergence import error_after
 
 _INNER = 32
 _INNER_SPAN = 8.5  # standard deviations of the peak in log μ
@@ -48,11 +49,11 @@ class Level2Integral(NamedTuple):
 def integrate(
     reduction: Reduction, prior_mu: LogPrior, prior_zeta: LogPrior, *, tolerance: float = 1e-9, max_halvings: int = 8
 ) -> Level2Integral:
-    """The integral with its nodes; `error` is the last change under halving."""
+    """The integral with its nodes and its error as estimated from the last halvings."""
     low, high = _range_of_log_gamma(reduction, prior_mu, prior_zeta)
     u = np.linspace(low, high, max(int(np.ceil((high - low) / 0.5)), 8) + 1)
     rows = _rows(reduction, u, prior_mu, prior_zeta)
-    value, error = _trapezoid(u, rows.log_integral), np.inf
+    value, change, error = _trapezoid(u, rows.log_integral), np.inf, np.inf
     for _ in range(max_halvings):
         middle = 0.5 * (u[1:] + u[:-1])
         order = np.argsort(np.concatenate([u, middle]), kind="stable")
@@ -60,7 +61,8 @@ def integrate(
         fresh = _rows(reduction, middle, prior_mu, prior_zeta)
         rows = _Rows(*(np.concatenate(pair)[order] for pair in zip(rows, fresh, strict=True)))
         new = _trapezoid(u, rows.log_integral)
-        value, error = new, abs(new - value)
+        error = error_after(abs(new - value), change)
+        value, change = new, abs(new - value)
         if error < tolerance:
             break
     step = float(u[1] - u[0])
@@ -123,7 +125,7 @@ def peak(n: int, q1: Array, u: Array, prior_mu: LogPrior, prior_zeta: LogPrior) 
         curvature = 0.5 * np.exp(m) * q1 + np.maximum(prior_mu.curvature(m) + prior_zeta.curvature(m + u), 0.0)
         step = np.clip(slope / curvature, -1.0, 1.0)
         m = m + step
-        if np.abs(step).max() < 1e-6:
+        if np.abs(step).max() < 1e-3:  # Newton: the next step would be its square
             break
     m = np.clip(m, low, high)
     width = 1.0 / np.sqrt(0.5 * np.exp(m) * q1 + np.maximum(prior_mu.curvature(m) + prior_zeta.curvature(m + u), 0.0))
@@ -159,7 +161,7 @@ def _range_of_log_gamma(reduction: Reduction, prior_mu: LogPrior, prior_zeta: Lo
     low = max(np.log(_LOWEST_GAMMA_LAMBDA / reduction.lambda_max) - 40.0, prior_zeta.support[0] - prior_mu.support[1])
     high = min(top, prior_zeta.support[1] - prior_mu.support[0])
     low = min(low, high - 1.0) if np.isfinite(prior_zeta.support[0] - prior_mu.support[1]) else min(low, high - 100.0)
-    u = np.linspace(low, high, int(np.ceil((high - low) / 0.5)) + 1)
+    u = np.linspace(low, high, int(np.ceil(high - low)) + 1)  # a peak between two of them is still seen from both
     log_det, q1 = reduction.values(np.exp(u))
     m, width = peak(reduction.n, q1, u, prior_mu, prior_zeta)
     values = log_integrand(reduction.n, log_det, q1, u, m, prior_mu, prior_zeta) + np.log(width)

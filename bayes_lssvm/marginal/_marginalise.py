@@ -24,7 +24,7 @@ def marginalise(
     prior: HyperPrior | LogPrior | None = None,
     method: str = "quadrature",
     fixed_kernel: bool = False,
-    tolerance: float = 1e-7,
+    tolerance: float = 1e-6,
     draws: int | None = None,
     chains: int = 4,
     warmup: int = 500,

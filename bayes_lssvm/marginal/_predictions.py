@@ -6,11 +6,13 @@ log γ given the kernel. m nodes integrate polynomials of degree 2m − 1 exactl
 
 The mean at a kernel costs its block θ(x) and one product with the support values of every γ. The variance needs, with
 the spectrum λ, V of the centred kernel matrix, p(x) = Vᵀθ(x) and then Σ_i (p_i − c_i)²/(λ_i + s) for every s = 1/γ.
-Directions whose λ_i are negligible against s are left out: they explain at most k(x, x) Σ λ_i/s of the variance. As the
-variance changes slowly with the kernel's parameter, it is computed at some of the kernels, and its logarithm
-interpolated to the others. At given γ the variances are proportional to 1/μ, so that μ enters through the posterior
-mean of 1/μ: exactly for the mixture's mean and variance, and to second order in the narrow width of log μ given γ,
-√(2/N), for class probabilities. Probabilities of the whole rule come out to a few parts in ten thousand.
+Directions whose λ_i are negligible against s are left out: they explain at most k(x, x) Σ λ_i/s of the variance. With
+200 points or more the posterior of the kernel's parameter is narrow and the projection is what costs: the share of the
+prior variance that remains is then computed at three of the kernels, and its logarithm interpolated to the others.
+
+At given γ the variances are proportional to 1/μ, so that μ enters through the posterior mean of 1/μ: exactly for the
+mixture's mean and variance, and to second order in the narrow width of log μ given γ, √(2/N), for class probabilities.
+Probabilities of the whole rule come out to better than a part in a thousand.
 """
 
 from __future__ import annotations
@@ -30,10 +32,14 @@ from ..moderation import class_log_odds, softmax_log_odds, target_log_odds
 from ..spectrum import CentredSpectrum
 from ._level2_quadrature import Level2Integral
 
-_GAMMA_NODES = 8
-_VARIANCE_KERNELS = 5
+_GAMMA_NODES = 6
+_VARIANCE_KERNELS = 3  # at which variances are computed where there are many points
+_MANY = 200
+_LAST = 1e-6  # share of a posterior at either end that has no nodes
 _CHUNK = 1024  # new points at a time
+_SMALLEST_SHARE = 1e-14  # of the prior variance: what is below it is rounding
 _TINY = 1e-300
+_MARGIN = 0.5  # by which an interpolated log variance may pass those beside it
 _NEGLIGIBLE_VARIANCE = 1e-14  # of k(x, x), left unexplained by the directions that are dropped; means err by its root
 
 
@@ -60,9 +66,15 @@ class PredictionNode:
 
 
 def gauss_rule(x: Array, weights: Array, m: int) -> tuple[Array, Array]:
-    """Nodes and weights of the m-point Gauss rule of a discrete distribution (Lanczos with reorthogonalisation)."""
+    """Nodes and weights of the m-point Gauss rule of a discrete distribution (Lanczos with reorthogonalisation).
+
+    The last millionth at either end is left out: it would take nodes from where the posterior is.
+    """
     order = np.argsort(x)
     x, weights = x[order], weights[order] / weights.sum()
+    below = np.cumsum(weights)
+    kept = (below > _LAST) & (below - weights < 1.0 - _LAST)
+    x, weights = x[kept], weights[kept] / weights[kept].sum()
     centre, scale = float(weights @ x), max(float(np.ptp(x)), 1e-300)
     z = (x - centre) / scale
     basis = [np.sqrt(weights)]
@@ -127,7 +139,10 @@ class NodePredictor:
         self.intercept = spectrum.y_mean - spectrum.kernel_means @ self.alpha  # [G]
         self.d_eff = (eigenvalues[:, None] * inverse).sum(axis=0)  # γ_eff − 1, [G]
         self._classes(K, product(vectors, eigenvalues[:, None] * coefficients))
-        self.spread = _Spread(vectors, inverse, spectrum.kernel_means, self.class_rows) if variances else None
+        self.about = np.column_stack([np.full(len(y), 1.0 / len(y)), self.class_weights])  # [N, 3]
+        rows_about = np.column_stack([spectrum.kernel_means, self.class_rows])
+        self.about_norms = (self.about * rows_about).sum(axis=0)
+        self.spread = _Spread(vectors, inverse, rows_about) if variances else None
 
     def _classes(self, K: Array, fitted: Array) -> None:
         """Centres of the classes and 1/ζ_* at each γ, from the centred outputs MΩα of shape (N, G)."""
@@ -149,13 +164,21 @@ class NodePredictor:
         """Σ α_i K(x, x_i) for each row of the block θ and each γ, of shape (n, G)."""
         return product(theta, self.alpha)
 
+    def prior_variances(self, X_new: Array, theta: Array) -> Array:
+        """Squared distances of features from their mean and from the centres of both classes, of shape (3, n, 1)."""
+        squared = self.kernel.diag(X_new)[:, None] - 2.0 * product(theta, self.about) + self.about_norms  # [n, 3]
+        smallest = _SMALLEST_SHARE * self.kernel.diag(X_new) + _TINY
+        return np.maximum(squared.T, smallest)[:, :, None]
+
+    def remaining_shares(self, prior: Array, theta: Array) -> Array:
+        """Posterior over prior variance of φᵀw about the three centres, of shape (3, n, G)."""
+        assert self.spread is not None
+        return np.maximum(1.0 - self.spread.explained(theta) / prior, _SMALLEST_SHARE)
+
     def own_variances(self, X_new: Array, theta: Array) -> Array:
         """μ·var of φᵀw about the mean of the features and about the centres of both classes, of shape (3, n, G)."""
-        assert self.spread is not None
-        about = np.column_stack([np.full(len(self.y), 1.0 / len(self.y)), self.class_weights])  # [N, 3]
-        own = np.column_stack([self.spread.means, self.class_rows])
-        squared = self.kernel.diag(X_new)[:, None] - 2.0 * product(theta, about) + (about * own).sum(axis=0)  # [n, 3]
-        return np.maximum(squared.T[:, :, None] - self.spread.explained(theta), 0.0)
+        prior = self.prior_variances(X_new, theta)
+        return prior * self.remaining_shares(prior, theta)
 
     def latent_moments(self, own: Array, outputs: Array) -> tuple[Array, Array]:
         """Mean and variance of z from the variance about the mean of the features, each of shape (n, G)."""
@@ -188,9 +211,9 @@ class NodePredictor:
 class _Spread:
     """Σ_i (p_i − c_i)²/(λ_i + s) about three centres c, for all points and γ, from one projection p = Vᵀθ."""
 
-    def __init__(self, vectors: Array, inverse: Array, means: Array, class_rows: Array) -> None:
-        self.vectors, self.inverse, self.means = vectors, inverse, means
-        centres = product(vectors.T.copy(), np.column_stack([means, class_rows]))  # [r, 3]
+    def __init__(self, vectors: Array, inverse: Array, rows_about: Array) -> None:
+        self.vectors, self.inverse = vectors, inverse
+        centres = product(vectors.T.copy(), rows_about)  # [r, 3]
         self.crossed = np.hstack([-2.0 * centres[:, c : c + 1] * inverse for c in range(3)])  # [r, 3G]
         self.constant = np.stack([(centres[:, c] ** 2) @ inverse for c in range(3)])  # [3, G]
 
@@ -207,11 +230,12 @@ class MixturePredictor:
 
     def __init__(self, nodes: tuple[PredictionNode, ...], X: Array, y: Array) -> None:
         self.X = X
-        chosen = _variance_kernels(nodes)
+        chosen = _variance_kernels(nodes) if len(y) >= _MANY else list(range(len(nodes)))
         self.predictors = [NodePredictor(node, X, y, variances=k in chosen) for k, node in enumerate(nodes)]
         positions = np.array([node.kernel.log_params[0] if node.kernel.log_params.size else 0.0 for node in nodes])
-        self.lagrange = {k: _lagrange(positions[k], positions[chosen]) for k in range(len(nodes)) if k not in chosen}
-        self.order = [*chosen, *self.lagrange]
+        between = [k for k in range(len(nodes)) if k not in chosen]
+        self.lagrange = {k: _Interpolation(positions[k], positions[chosen]) for k in between}
+        self.order = [*chosen, *between]
 
     @property
     def bytes(self) -> int:
@@ -223,16 +247,19 @@ class MixturePredictor:
         for start in range(0, len(X_new), _CHUNK):
             part = slice(start, start + _CHUNK)
             points = X_new[part]
+            block = self.predictors[0].kernel.blocks(points, self.X)
             logs: list[Array] = []
             for k in self.order:
                 predictor = self.predictors[k]
-                theta = predictor.kernel(points, self.X)
+                theta = block(predictor.kernel)
+                prior = predictor.prior_variances(points, theta)
                 if k in self.lagrange:
-                    own = np.exp(np.tensordot(self.lagrange[k], np.stack(logs), axes=1))
+                    own = prior * np.exp(self.lagrange[k](logs))
                 else:
-                    own = predictor.own_variances(points, theta)
+                    shares = predictor.remaining_shares(prior, theta)
+                    own = prior * shares
                     if self.lagrange:
-                        logs.append(np.log(np.maximum(own, _TINY)))
+                        logs.append(np.log(shares))
                 yield part, predictor, own, predictor.outputs(theta)
 
 
@@ -247,6 +274,25 @@ def _variance_kernels(nodes: tuple[PredictionNode, ...]) -> list[int]:
     return chosen if len(chosen) == _VARIANCE_KERNELS else list(range(len(nodes)))
 
 
-def _lagrange(x: float, nodes: Array) -> Array:
-    """Weights with which values at the nodes make the interpolated value at x."""
-    return np.array([np.prod((x - np.delete(nodes, j)) / (nodes[j] - np.delete(nodes, j))) for j in range(len(nodes))])
+class _Interpolation:
+    """Lagrange's polynomial at x, kept near its values at the nodes beside x.
+
+    Where the variances are smooth the bounds do nothing. Where they fall to rounding at some kernel, a point on top of
+    a training point with hardly any noise, the polynomial through their logarithms would swing by hundreds of nats.
+    """
+
+    def __init__(self, x: float, nodes: Array) -> None:
+        self.weights = [
+            float(np.prod((x - np.delete(nodes, j)) / (nodes[j] - np.delete(nodes, j)))) for j in range(len(nodes))
+        ]
+        right = int(np.clip(np.searchsorted(nodes, x), 1, len(nodes) - 1))
+        self.beside = (right - 1, right)
+
+    def __call__(self, values: list[Array]) -> Array:
+        """The value at x of arrays given at the nodes."""
+        found = self.weights[0] * values[0]
+        for weight, value in zip(self.weights[1:], values[1:], strict=True):
+            found += weight * value
+        left, right = (values[k] for k in self.beside)
+        np.maximum(found, np.minimum(left, right) - _MARGIN, out=found)
+        return np.minimum(found, np.maximum(left, right) + _MARGIN, out=found)

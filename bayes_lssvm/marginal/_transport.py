@@ -1,15 +1,16 @@
 """Draws from a quadrature rule: uniform numbers carried to the hyperparameters by inverse distribution functions.
 
 log θ comes from the interpolated marginal density of the kernel's parameter, log γ from the interpolated density given
-the kernel, log μ from its exact conditional density on a fine grid. Between two kernels of the rule a draw lies between
-those that the same uniform numbers give at both. Independent uniforms give independent draws, low-discrepancy ones give
-quantiles good to a thousandth of a standard deviation.
+the kernel, log μ from its exact conditional density on a fine grid. Between kernels of the rule, the quantiles of log γ
+and log q_1(γ), which the density of log μ needs, are cubics through those of the four kernels around. Independent
+uniforms give independent draws, low-discrepancy ones give quantiles good to a thousandth of a standard deviation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.interpolate import CubicSpline, PchipInterpolator
@@ -59,15 +60,26 @@ class ExactConditional:
     prior_mu: LogPrior
     prior_zeta: LogPrior
 
+    @cached_property
+    def _quantile(self) -> Callable[[Array], Array]:
+        return inverse_cdf(self.rows.log_gamma, self.rows.log_density)
+
+    @cached_property
+    def _log_q1(self) -> CubicSpline:
+        return CubicSpline(self.rows.log_gamma, self.rows.log_q1)
+
     def __call__(self, uniforms: Array) -> Array:
-        u = inverse_cdf(self.rows.log_gamma, self.rows.log_density)(uniforms[:, 0])
-        log_q1 = np.interp(u, self.rows.log_gamma, self.rows.log_q1)
-        m = np.concatenate(
-            [
-                self._log_mu(u[i : i + _CHUNK], np.exp(log_q1[i : i + _CHUNK]), uniforms[i : i + _CHUNK, 1])
-                for i in range(0, len(u), _CHUNK)
-            ]
-        )
+        return self.blend((self,), np.ones((len(uniforms), 1)), uniforms)
+
+    @staticmethod
+    def blend(around: Sequence[ExactConditional], shares: Array, uniforms: Array) -> Array:
+        """Draws at a kernel between others, given their weights of shape (n, len(around)) in an interpolation."""
+        u = _combined([own._quantile(uniforms[:, 0]) for own in around], shares)
+        # beyond the rows of a kernel log q_1 is as good as linear
+        q1 = np.exp(_combined([own._log_q1(np.clip(u, *own.rows.log_gamma[[0, -1]])) for own in around], shares))
+        first = around[0]
+        parts = [slice(i, i + _CHUNK) for i in range(0, len(u), _CHUNK)]
+        m = np.concatenate([first._log_mu(u[part], q1[part], uniforms[part, 1]) for part in parts])
         return np.stack([m, m + u], axis=1)
 
     def _log_mu(self, u: Array, q1: Array, q: Array) -> Array:
@@ -97,26 +109,53 @@ class GaussianConditional:
     def __call__(self, uniforms: Array) -> Array:
         return np.asarray(self.mean) + np.asarray(self.sd) * norm.ppf(np.clip(uniforms, 1e-15, 1.0 - 1e-15))
 
+    @staticmethod
+    def blend(around: Sequence[GaussianConditional], shares: Array, uniforms: Array) -> Array:
+        """Draws at a kernel between others, given their weights of shape (n, len(around)) in an interpolation."""
+        return _combined([own(uniforms) for own in around], shares[:, :, None])
 
-def along_a_line(positions: Array, log_density: Array, conditionals: tuple[Draw, ...]) -> Draw:
+
+Conditionals = tuple[ExactConditional, ...] | tuple[GaussianConditional, ...]
+
+
+def _combined(values: list[Array], shares: Array) -> Array:
+    return np.asarray(sum(value * shares[:, j] for j, value in enumerate(values)))
+
+
+def _cubic_shares(x: Array, nodes: Array) -> Array:
+    """Weights, of shape (n, len(nodes)), of the values at the nodes in the polynomial through them at each x."""
+    columns = []
+    for j in range(len(nodes)):
+        others = np.delete(nodes, j)
+        columns.append(np.prod((x[:, None] - others) / (nodes[j] - others), axis=1))
+    return np.stack(columns, axis=1)
+
+
+def along_a_line(positions: Array, log_density: Array, conditionals: Conditionals) -> Draw:
     """Draws of (log μ, log ζ, log θ) from the marginal density of one kernel parameter and the conditionals."""
     quantile = inverse_cdf(positions, log_density)
+    steps = np.diff(positions)
+
+    def around(k: int) -> slice:
+        """The kernels on both sides of the interval after k; only its ends where the rule has a gap."""
+        wide = slice(max(k - 1, 0), k + 3)
+        return wide if np.ptp(steps[wide.start : wide.start + 3]) < 1e-6 * steps[k] else slice(k, k + 2)
 
     def draw(uniforms: Array) -> Array:
         theta = quantile(uniforms[:, 2])
         left = np.clip(np.searchsorted(positions, theta, side="right") - 1, 0, len(positions) - 2)
-        share = (theta - positions[left]) / (positions[left + 1] - positions[left])
         points = np.zeros((len(theta), 2))
         for k in np.unique(left):
             here = np.flatnonzero(left == k)
-            pair = conditionals[k](uniforms[here, :2]), conditionals[k + 1](uniforms[here, :2])
-            points[here] = (1.0 - share[here, None]) * pair[0] + share[here, None] * pair[1]
+            chosen = around(int(k))
+            shares = _cubic_shares(theta[here], positions[chosen])
+            points[here] = conditionals[k].blend(conditionals[chosen], shares, uniforms[here, :2])
         return np.column_stack([points, theta])
 
     return draw
 
 
-def among_kernels(log_params: Array, weights: Array, conditionals: tuple[Draw, ...]) -> Draw:
+def among_kernels(log_params: Array, weights: Array, conditionals: Conditionals) -> Draw:
     """Draws of (log μ, log ζ, log θ) with log θ one of the given rows of shape (K, P)."""
     edges = np.cumsum(weights)[:-1]
 
