@@ -270,7 +270,7 @@ def test_trust_of_numbers_and_of_text_labels(record, run, folder, data, tmp_path
 
 
 def test_the_evidence_and_the_posterior_are_the_estimators(run, record, folder, data):
-    classifier = FullyBayesianLSSVC(prior=NARROW, tolerance=1e-7).fit(*data[:2])
+    classifier = FullyBayesianLSSVC(prior=NARROW, tolerance=1e-6).fit(*data[:2])
     arguments = ("marginalise", folder / "classes.csv", "--target", "y", "--prior-kernel", "normal:0,1")
     found = record(*arguments)
     posterior = classifier.posterior_

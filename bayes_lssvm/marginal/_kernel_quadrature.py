@@ -1,8 +1,9 @@
 """Quadrature over μ, ζ and at most one kernel parameter.
 
 The inner integral over (log μ, log ζ) is `_level2_quadrature`; it costs one tridiagonal reduction a kernel. Over the
-log of the kernel's parameter a trapezoidal rule is laid where the integrand is within 25 nats of its maximum, found by
-a scan that no second mode of a width of half a nat or more escapes. Its step is halved until the evidence stands still.
+log of the kernel's parameter a trapezoidal rule is laid where the integrand, relative to its maximum, is not below a
+four hundredth of the tolerance; it is found by a scan that no second mode of a width of half a nat or more escapes.
+The step is halved until the evidence stands still.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ._level2_quadrature import Level2Integral, integrate
 Inner = Callable[[TridiagonalReduction, LogPrior, LogPrior], Level2Integral]
 
 _SCAN_STEP = 0.5
-_NEGLIGIBLE = 25.0
+_BELOW_TOLERANCE = 6.0  # nats
 _MOST_NODES = 250
 
 
@@ -131,15 +132,16 @@ def _over_kernel(rule: _Rule, X: Array, tolerance: float) -> Quadrature:
     bounds, support = rule.kernel.log_bounds(X)[0], rule.parts[2].support
     low, high = max(bounds[0], support[0]), min(bounds[1], support[1])
     grid = np.linspace(low, high, int(np.ceil((high - low) / _SCAN_STEP)) + 1)
+    negligible = _BELOW_TOLERANCE - np.log(tolerance)
     values = np.array([rule(float(p)) for p in grid])
-    inside = np.flatnonzero(values > values.max() - _NEGLIGIBLE)
+    inside = np.flatnonzero(values > values.max() - negligible)
     grid = grid[max(inside[0] - 1, 0) : inside[-1] + 2]
     values = np.array([rule(float(p)) for p in grid])
     log_z, change, error = _sum(grid, values), np.inf, np.inf
     while error > tolerance and len(grid) < _MOST_NODES:
         grid = np.sort(np.concatenate([grid, 0.5 * (grid[1:] + grid[:-1])]))
         # far below the maximum a node adds nothing: its neighbours on the coarser grid say so
-        values = np.array([_known_or_computed(rule, grid, i, values) for i in range(len(grid))])
+        values = np.array([_known_or_computed(rule, grid, i, values, negligible) for i in range(len(grid))])
         new = _sum(grid, values)
         error = error_after(abs(new - log_z), change)
         log_z, change = new, abs(new - log_z)
@@ -153,10 +155,10 @@ def _over_kernel(rule: _Rule, X: Array, tolerance: float) -> Quadrature:
     return Quadrature(nodes, log_z, error + inner, tail, len(rule.found))
 
 
-def _known_or_computed(rule: _Rule, grid: Array, i: int, coarse: Array) -> float:
+def _known_or_computed(rule: _Rule, grid: Array, i: int, coarse: Array, negligible: float) -> float:
     if i % 2 == 0:
         return float(coarse[i // 2])
-    if max(coarse[i // 2], coarse[i // 2 + 1]) < coarse.max() - _NEGLIGIBLE:
+    if max(coarse[i // 2], coarse[i // 2 + 1]) < coarse.max() - negligible:
         return -np.inf
     return rule(float(grid[i]))
 
