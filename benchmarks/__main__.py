@@ -11,7 +11,7 @@ from itertools import chain
 
 from tqdm.auto import tqdm
 
-from . import closed_forms, marginalisation, sampling
+from . import closed_forms, leave_one_out, marginalisation, multiclass, sampling
 from .timing import table
 
 
@@ -22,7 +22,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a bar is missed")
     options = parser.parse_args(argv)
-    groups = (closed_forms, marginalisation, sampling)
+    groups = (closed_forms, leave_one_out, marginalisation, multiclass, sampling)
     found = chain.from_iterable(group.rows(quick=options.quick) for group in groups)
     rows = list(tqdm(found, desc="benchmarks", disable=None, leave=False))
     if options.json:

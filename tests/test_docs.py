@@ -27,6 +27,8 @@ RUNNABLE = [
     "marginalisation.md",
     "trust.md",
     "evidence_from_numpyro.md",
+    "multiclass.md",
+    "leave_one_out.md",
 ]
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
