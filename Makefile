@@ -13,14 +13,16 @@ TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help report test test-slow lint types check bench figures lock wheel clean python-check
+.PHONY: help report gallery test test-slow lint types check bench figures lock wheel clean python-check
 
 help:
-	@echo "make report     design the classifier on Ripley's data: table of section 7.1, figures 2 and 3"
+	@echo "make report     the report on Ripley's data: section 7.1 and four studies as HTML pages (about 3 minutes)"
+	@echo "                other studies or your data: make report ARGS='--study evidence --data my.csv --target label'"
 	@echo "make test       run the tests (a few minutes)"
 	@echo "make test-slow  run the tests that need longer"
 	@echo "make check      lint, types and tests, as continuous integration does"
 	@echo "make bench      the benchmark table (ratios measured side by side)"
+	@echo "make gallery    all studies at full size into reports/gallery (hours)"
 	@echo "make figures    redraw the figures of README and docs"
 	@echo "make lock       resolve requirements.lock anew"
 	@echo "make wheel      build the wheel"
@@ -38,7 +40,10 @@ $(READY): requirements.lock pyproject.toml | python-check
 	@touch $(READY)
 
 report: $(READY)
-	@$(BIN)/python -m reports --output $(OUTPUT)
+	@$(BIN)/python -m reports --output $(OUTPUT) $(ARGS)
+
+gallery: $(READY)
+	@$(BIN)/python -m reports --gallery --output $(OUTPUT) $(ARGS)
 
 test: $(READY)
 	@$(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS) -q $(ARGS)

@@ -1,4 +1,4 @@
-"""`python -m reports` and the study behind it: section 7.1 of paper 0, printed, drawn and written."""
+"""Section 7.1 of paper 0 by `python -m reports`, and the study behind it: printed, drawn and written."""
 
 from __future__ import annotations
 
@@ -21,11 +21,15 @@ from bayes_lssvm._files import write_bytes
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.level3 import evidence_of
 from bayes_lssvm.provenance import data_hash
-from reports.__main__ import PICTURES, as_page, as_text, main
+from reports.__main__ import main
 from reports.docs_figures import GAP, NOISE, hero, sinc_fit
 from reports.figures import as_png, figure_evidence
+from reports.html import as_html, draw
+from reports.pages.section_7_1 import as_text
+from reports.pages.section_7_1 import page as section_7_1
 from validation.ripley import Printed, evidence_curve, probability_map, study, verdict
 
+PICTURES = ("figure_2", "figure_3", "evidence")
 DOCS_FIGURES = Path(__file__).resolve().parents[1] / "docs" / "figures"
 
 
@@ -35,7 +39,7 @@ def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report") / "made" / "by the program"
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = main(["--output", str(folder)])
+        status = main(["--study", "section-7-1", "--output", str(folder)])
     return status, folder, out.getvalue(), err.getvalue()
 
 
@@ -201,7 +205,9 @@ def test_map_has_the_paper_s_axes_and_holds_what_its_captions_say(coarse, classi
 
 
 def test_json_holds_the_numbers_and_their_provenance(report, coarse):
-    record = json.loads((report[1] / "ripley.json").read_text(encoding="utf-8"))
+    written = json.loads((report[1] / "ripley.json").read_text(encoding="utf-8"))
+    assert (written["study"], written["failed"]) == ("section-7-1", [])
+    record = written["cells"][0]["values"]
     first, second = record["designs"]
     assert (first["criterion"], second["criterion"]) == ("without Occam", "eq 5.3")
     assert round(first["sigma"], 4) == 1.3111
@@ -216,10 +222,10 @@ def test_json_holds_the_numbers_and_their_provenance(report, coarse):
 
 
 def test_page_loads_nothing_from_outside(report):
-    text = (report[1] / "index.html").read_text(encoding="utf-8")
+    text = (report[1] / "ripley.html").read_text(encoding="utf-8")
     page = Page(text)
     assert page.loads
-    assert all(address.startswith("data:") for address in page.loads)
+    assert all(address.startswith("data:") or address == "index.html" for address in page.loads)
     assert not {"script", "iframe", "object", "embed"} & set(page.tags)
     without_images = re.sub(r"data:image/png;base64,[A-Za-z0-9+/=]+", "", text)
     assert not re.search(r"https?://|url\(|@import", without_images)
@@ -228,18 +234,18 @@ def test_page_loads_nothing_from_outside(report):
 
 def test_page_embeds_the_written_figures_with_alt_texts(report):
     folder = report[1]
-    page = Page((folder / "index.html").read_text(encoding="utf-8"))
+    page = Page((folder / "ripley.html").read_text(encoding="utf-8"))
     assert len(page.images) == len(PICTURES) == 3
     for image, picture in zip(page.images, PICTURES, strict=True):
         assert len(image["alt"]) > 40
-        content = (folder / picture.file).read_bytes()
+        content = (folder / "figures" / "ripley" / f"{picture}.png").read_bytes()
         assert base64.b64decode(image["src"].removeprefix("data:image/png;base64,")) == content
         with Image.open(io.BytesIO(content)) as drawn:
             assert (int(image["width"]), int(image["height"])) == drawn.size
 
 
 def test_page_shows_every_number_of_the_printed_table(report, coarse):
-    text = (report[1] / "index.html").read_text(encoding="utf-8")
+    text = (report[1] / "ripley.html").read_text(encoding="utf-8")
     for number in ("1.3110", "1.3111", "1.3283", "90.95", "92.5", "−250.8733", "0.3829", "0.2371"):
         assert f"<td>{number}</td>" in text
 
@@ -247,14 +253,16 @@ def test_page_shows_every_number_of_the_printed_table(report, coarse):
 def test_page_escapes_text(coarse):
     versions = {"bayes_lssvm": "<script>alert(1)</script>"}
     odd = replace(coarse, provenance=coarse.provenance | {"versions": versions})
-    text = as_page(odd, dict.fromkeys([p.file for p in PICTURES], as_png(figure_evidence(coarse), dpi=20)))
+    page = section_7_1(odd)
+    text = as_html(page, draw(page, dpi=20), command="make <b>it</b>", record="ripley.json")
     assert "<script>" not in text
+    assert "make &lt;b&gt;it&lt;/b&gt;" in text
     assert "&lt;script&gt;" in text
 
 
-@pytest.mark.parametrize("name", [p.file for p in PICTURES])
+@pytest.mark.parametrize("name", PICTURES)
 def test_figures_are_pictures(report, name):
-    with Image.open(report[1] / name) as image:
+    with Image.open(report[1] / "figures" / "ripley" / f"{name}.png") as image:
         assert image.format == "PNG"
         assert min(image.size) >= 500
         ink = np.asarray(image.convert("L")) < 250
