@@ -1,0 +1,247 @@
+"""Page of the study of error bars: how wide the posterior of the hyperparameters is, by formula and in truth."""
+
+from __future__ import annotations
+
+from reports.page import Page, Picture, Row, Section, Table
+from validation.experiment import FinishedCell, StudyResult
+
+from ._bars import (
+    CLOSE,
+    NO_LIMIT,
+    PROGRAMS,
+    STANDARD_ERRORS,
+    SYMBOLS,
+    Bars,
+    assemble,
+    sampled_cells,
+    sampled_figures,
+    verdict,
+)
+from ._figures import forest, pairs, ranks
+
+INTRODUCTION = (
+    "How well are the hyperparameters known? MacKay's formulas give error bars of log μ and log ζ without any "
+    "integration. Here they stand beside those of the Hessian, the exact ones by quadrature, and those of NUTS, on the "
+    "same data and the same priors."
+)
+_MOST_RANK_PLOTS = 3
+
+
+def page(result: StudyResult) -> Page:
+    """The page."""
+    bars = assemble(result)
+    return Page(
+        name=result.study,
+        title=result.title,
+        introduction=INTRODUCTION,
+        verdict=verdict(result),
+        key_table=key_table(bars),
+        sections=(
+            Section("All error bars", pictures=(_forest_picture(bars),)),
+            Section("The shape of the posterior", pictures=(_pairs_picture(bars),)),
+            Section(
+                "Sampled against exact",
+                paragraphs=(
+                    "Every sampled mean, standard deviation and correlation is compared with quadrature on the same "
+                    "rows, in units of its own Monte-Carlo standard error.",
+                ),
+                tables=(distance_table(result),),
+            ),
+            *_rank_section(result),
+        ),
+        methods=methods(result),
+        result=result,
+    )
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def key_table(bars: tuple[Bars, ...]) -> Table:
+    """Standard deviations by every method, and the correlations."""
+    rows = []
+    for parameter, symbol in SYMBOLS.items():
+        having = [b for b in bars if parameter in b.parameters]
+        if having:
+            rows.append(Row(f"Standard deviation of {symbol}"))
+            rows += [Row("  " + b.label, _sd_cells(b, parameter)) for b in having]
+    rows.append(Row("Correlation of log μ and log ζ"))
+    rows += [Row("  " + b.label, _correlation_cells(b, "log_mu log_zeta")) for b in bars]
+    free = [b for b in bars if "log_sigma" in b.parameters]
+    if free:
+        rows.append(Row("Correlation of log μ and log σ"))
+        rows += [Row("  " + b.label, _correlation_cells(b, "log_mu log_sigma")) for b in free]
+    return Table(
+        "Error bars of the hyperparameters",
+        ("", "MacKay", "Hessian", "exact", "NUTS", "MacKay / exact"),
+        tuple(rows),
+        "Hessian: of the log posterior at its mode, prior included. NUTS: weights and bias integrated out, with its "
+        f"Monte-Carlo standard error. A ratio with ✗ is off by more than {100 * CLOSE:.0f} %. With σ free, MacKay's "
+        "column integrates 5.2 over σ.",
+    )
+
+
+def _sd_cells(b: Bars, parameter: str) -> tuple[str, ...]:
+    ratio = b.ratio("mackay", parameter)
+    mark = " ✗" if abs(ratio - 1.0) > CLOSE else ""
+    return (
+        _width(b.mackay["sd"][parameter], b.exact["sd"][parameter]),
+        _width(b.hessian["sd"][parameter], b.exact["sd"][parameter]),
+        f"{b.exact['sd'][parameter]:.3f}",
+        _sampled(b, "sd", parameter),
+        (f"{ratio:.2f}" if ratio <= NO_LIMIT else f"> {NO_LIMIT:g}") + mark,
+    )
+
+
+def _correlation_cells(b: Bars, pair: str) -> tuple[str, ...]:
+    found = [_signed(values["correlation"][pair]) for values in (b.mackay, b.hessian, b.exact)]
+    return (*found, _sampled(b, "correlation", pair), "–")
+
+
+def _width(value: float | None, exact: float) -> str:
+    if value is None or value > 100.0 * exact:
+        return "no limit"
+    return f"{value:.3f}"
+
+
+def _sampled(b: Bars, kind: str, quantity: str) -> str:
+    if "collapsed" not in b.sampled:
+        return "–"
+    values = b.sampled["collapsed"].values
+    number = values[kind][quantity]
+    shown = _signed(number) if kind == "correlation" else f"{number:.3f}"
+    return f"{shown} ± {values['errors'][kind][quantity]:.3f}"
+
+
+def _signed(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.3f}".replace("-", "−")
+
+
+def distance_table(result: StudyResult) -> Table:
+    """The farthest figure of each set of chains."""
+    figures = sampled_figures(result)
+    rows = []
+    for cell in sampled_cells(result):
+        settings = cell.cell.settings
+        label, program = settings["problem"]["label"], settings["program"]
+        own = [f for f in figures if (f.problem, f.program) == (label, program)]
+        worst = max(own, key=lambda f: abs(f.z))
+        names = ", ".join(SYMBOLS[name] for name in worst.quantity.split())
+        rows.append(
+            Row(
+                f"{label}: {PROGRAMS[program]}",
+                (
+                    str(cell.values["n_rows"]),
+                    f"{cell.values['min_ess']:.0f}",
+                    f"{abs(worst.z):.1f}",
+                    f"{worst.kind}, {names}",
+                    "yes" if all(check.passed for check in cell.checks) else "✗ no",
+                ),
+            )
+        )
+    return Table(
+        "Distances of sampled figures from quadrature",
+        ("chains", "rows", "least ESS", "farthest (s.e.)", "which", "checks passed"),
+        tuple(rows),
+        f"Up to {STANDARD_ERRORS:g} standard errors is agreement; among so many figures a larger distance can be "
+        "chance, and one beyond 4 fails a check.",
+    )
+
+
+# --- pictures --------------------------------------------------------------------------------------------------------
+
+
+def _forest_picture(bars: tuple[Bars, ...]) -> Picture:
+    narrow = [b for b in bars if b.ratio("mackay", "log_mu") < 1.0 - CLOSE]
+    alt = (
+        "Forest plot: for every kernel, mean and standard deviation of each log hyperparameter by each method, in "
+        "units of the exact posterior. MacKay's bar of log μ is clearly shorter than the exact one for "
+        f"{len(narrow)} of {len(bars)} kernels."
+    )
+    caption = (
+        "Bars are one standard deviation to either side of the mean (for MacKay and the Hessian: of the mode). The "
+        "grey band is the exact one: a bar that fills it is right, a shorter one claims to know too much, and one "
+        "beside it is biased. Arrows mark bars that go on beyond the frame."
+    )
+    return Picture("forest", forest(bars), alt, caption)
+
+
+def _pairs_picture(bars: tuple[Bars, ...]) -> Picture:
+    alt = (
+        "Scatter plots of draws of log μ and log ζ (log σ where it is free), one for every kernel, with contours of "
+        "the exact density and the ellipses of MacKay's formulas and of the Hessian."
+    )
+    caption = (
+        "Contours and ellipses hold 39 % and 86 % of their mass, as one and two standard deviations of a Gaussian in "
+        "the plane do. Where the solid contours are no ellipses (tails to one side, two hills) no Gaussian can be "
+        "right. Draws come from NUTS with weights and bias integrated out."
+    )
+    return Picture("pairs", pairs(bars), alt, caption)
+
+
+def _rank_section(result: StudyResult) -> tuple[Section, ...]:
+    cells = rank_cells(result)
+    if not cells:
+        return ()
+    pictures = []
+    for cell in cells:
+        label = f"{cell.cell.settings['problem']['label']}, {PROGRAMS[cell.cell.settings['program']]}"
+        worst = max((c for c in cell.checks if c.name == "R-hat"), key=lambda c: c.value)
+        pictures.append(
+            Picture(
+                f"ranks-{cell.cell.key}",
+                ranks(cell),
+                f"Rank plots of the chains of {label}: one line for each chain and a grey band around zero.",
+                f"{label}. Each line is a chain. Chains that draw from the same distribution all stay within the grey "
+                f"band with 99 % probability; the largest R-hat is {worst.value:.4f}.",
+            )
+        )
+    return (Section("Did the chains mix?", pictures=tuple(pictures)),)
+
+
+def rank_cells(result: StudyResult) -> tuple[FinishedCell, ...]:
+    """The chains with the largest R-hat of each program."""
+    worst: dict[str, FinishedCell] = {}
+    for cell in sampled_cells(result):
+        program = cell.cell.settings["program"]
+        if program not in worst or _rhat(cell) > _rhat(worst[program]):
+            worst[program] = cell
+    return tuple(worst.values())[:_MOST_RANK_PLOTS]
+
+
+def _rhat(cell: FinishedCell) -> float:
+    # chains that never moved have none, and are the worst of all
+    values = [check.value for check in cell.checks if check.name == "R-hat"]
+    return max((v if v == v else float("inf") for v in values), default=0.0)
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+def methods(result: StudyResult) -> tuple[str, ...]:
+    """How the numbers were made."""
+    sampled = list(sampled_cells(result))
+    lengths = "; ".join(
+        f"{words}: 4 chains of {_span(draws)} draws"
+        for program, words in PROGRAMS.items()
+        if (draws := {c.cell.settings["draws"] for c in sampled if c.cell.settings["program"] == program})
+    )
+    return (
+        "Priors: log μ and log ζ ~ Normal(0, 3), log σ ~ Normal(0, 1) where it is free, the bias flat. Inputs are "
+        "standardised. Permuted targets keep the kernel and the class frequencies and destroy the signal (seed 0).",
+        "MacKay: σ_logμ|D = √(2/(γ_eff − 1)) and σ_logζ|D = √(2/(N − γ_eff)) at the evidence's mode, without the "
+        "prior. Hessian: the inverse of minus the Hessian of the log posterior at its highest mode. Exact: moments by "
+        "quadrature, which refines itself until its log evidence stands still.",
+        "Monte-Carlo standard errors come from effective sample sizes: of the mean, of the squared deviations for a "
+        "standard deviation, and of its influence function for a correlation."
+        + (f" {lengths}, after warm-up." if lengths else ""),
+        "Weight-space NUTS samples the weights too, GP NUTS takes a Cholesky factor at every step. Both are programs "
+        "that share the data, the kernel and the prior with the closed forms and nothing else. Weight space is sampled "
+        "only for the linear kernel and for RBF kernels near the evidence's maximum (and with permuted targets): for "
+        "wide RBF kernels neither centred nor non-centred weights pass the checks. Where weights are sampled, the "
+        "first of two settings (parametrisation and target acceptance) that passes is kept.",
+    )
+
+
+def _span(values: set[int]) -> str:
+    return f"{min(values)}" if len(values) == 1 else f"{min(values)} to {max(values)}"

@@ -1,0 +1,157 @@
+"""Bayes factors between kernels: linear, polynomial, RBF and sums, by every rung of the ladder of approximations.
+
+The log Bayes factor of two models is the difference of their log evidences. Each cell is one model by one rung
+(`_rungs`); the prior of a model is the same on every rung (`_models`). The reference is quadrature over everything that
+is not integrated in closed form. `compare` pairs models up and says where the wording of Kass and Raftery (1995)
+changes when an approximation takes the reference's place.
+
+| size  | points at most | sampled                                                                            |
+| ----- | -------------- | ---------------------------------------------------------------------------------- |
+| toy   | 40             | collapsed NUTS with one kernel parameter free, importance draws with none or two   |
+| quick | 500            | collapsed NUTS with none or one, importance draws with two                         |
+| full  | 1000           | both for all (NUTS with two: up to 300 points), weight space up to 40 weights      |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayes_lssvm._typing import Array
+from bayes_lssvm.refinement import spread_subset
+from validation.experiment import Cell, CellResult, Size, StudyData
+
+from ._comparison import ANALYTIC, RUNGS, SAMPLED, Evidence, Flip, compare, evidences, words
+from ._models import MODELS, PRIOR, Model
+from ._rungs import compute
+
+__all__ = [
+    "ANALYTIC",
+    "MODELS",
+    "PRIOR",
+    "RUNGS",
+    "SAMPLED",
+    "STUDY",
+    "BayesFactors",
+    "Evidence",
+    "Flip",
+    "Model",
+    "compare",
+    "evidences",
+    "words",
+]
+
+
+class _Plan(NamedTuple):
+    """What a size means."""
+
+    points: int
+    models: tuple[str, ...]
+    nuts: dict[str, int]
+    importance: int
+    nuts_for: tuple[int, ...]
+    importance_for: tuple[int, ...]
+    weights: dict[str, int] | None = None
+    tolerance: float = 1e-4  # nats, of a rule over two kernel parameters; fifty times that inside an approximation
+
+
+_FOUR = {"chains": 4}
+_PLANS: dict[Size, _Plan] = {
+    "toy": _Plan(
+        points=40,
+        models=("linear", "poly2", "rbf", "scaled-rbf"),
+        nuts={**_FOUR, "warmup": 300, "draws": 400},
+        importance=1000,
+        nuts_for=(1,),
+        importance_for=(0, 2),
+        tolerance=5e-4,
+    ),
+    "quick": _Plan(
+        points=500,
+        models=tuple(MODELS),
+        nuts={**_FOUR, "warmup": 500, "draws": 1000},
+        importance=2000,
+        nuts_for=(0, 1),
+        importance_for=(2,),
+    ),
+    "full": _Plan(
+        points=1000,
+        models=tuple(MODELS),
+        nuts={**_FOUR, "warmup": 500, "draws": 2000},
+        importance=4000,
+        nuts_for=(0, 1, 2),
+        importance_for=(0, 1, 2),
+        weights={**_FOUR, "warmup": 1000, "draws": 3000},
+    ),
+}
+_MANY = 300  # points; beyond, a factorisation at every step of NUTS, or at thousands of draws, takes too long
+_FEWER_DRAWS = 1000
+_CHOLESKY_CHAINS = {**_FOUR, "warmup": 300, "draws": 500}
+_MOST_WEIGHTS = 40
+
+
+@dataclass(frozen=True)
+class BayesFactors:
+    """The study; see the module's docstring."""
+
+    name: str = "bayes-factors"
+    title: str = "Bayes factors between kernels"
+    version: int = 1
+    needs_data: bool = True
+
+    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
+        """Models by rungs."""
+        assert data is not None
+        plan, d = _PLANS[size], data.X.shape[1]
+        n = min(plan.points, len(data.X))
+        found = []
+        for number, name in enumerate(plan.models):
+            common = {"model": name, "kernel": MODELS[name].kernel.to_dict(), "prior": PRIOR.to_dict(), "n": n}
+            for place, (method, own) in enumerate(_methods(plan, name, n, d).items()):
+                settings = {**common, "method": method, **own}
+                found.append(Cell(f"{name}.{method}", settings, seed=100 * number + place))
+        return found
+
+    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
+        """The log evidence of one model by one rung."""
+        assert data is not None
+        X, y = chosen_points(data.X, data.y, cell.settings["n"])
+        return compute(cell.settings, cell.seed, X, y)
+
+
+def chosen_points(X: Array, y: Array, n: int) -> tuple[Array, Array]:
+    """All points, or n of them spread over the targets: the same ones in every cell."""
+    if n >= len(X):
+        return X, y
+    chosen = spread_subset(y, n, np.random.default_rng(0))
+    return X[chosen], y[chosen]
+
+
+def _methods(plan: _Plan, name: str, n: int, d: int) -> dict[str, dict[str, Any]]:
+    """Rungs of a model and what they need."""
+    free = MODELS[name].free
+    exact, rough = {"tolerance": plan.tolerance}, {"tolerance": 50.0 * plan.tolerance}
+    found: dict[str, dict[str, Any]] = {"quadrature": exact, "mackay": rough, "hessian": rough, "laplace": {}}
+    if free > 1:
+        found["ccd"] = {}
+    if free in plan.importance_for and (n <= _MANY or free != 1):  # with one, NUTS has no factorisation to wait for
+        found["importance"] = {"draws": min(plan.importance, _FEWER_DRAWS) if n > _MANY else plan.importance}
+    if free in plan.nuts_for and (free < 2 or n <= _MANY):
+        found["nuts"] = plan.nuts if free < 2 else _CHOLESKY_CHAINS
+    if plan.weights is not None and _few_weights(name, d):
+        found["weights"] = plan.weights
+    return found
+
+
+def _few_weights(name: str, d: int) -> bool:
+    degree = MODELS[name].degree
+    if degree is None:
+        return False
+    from ._weights import n_features
+
+    return n_features(degree, d) <= _MOST_WEIGHTS
+
+
+STUDY = BayesFactors()

@@ -1,0 +1,162 @@
+"""Study: log p(D | σ) of the RBF kernel along σ, by every rung of the ladder of approximations.
+
+For each width the best fit p(D | μ_MP, ζ_MP, σ), 5.2 with MacKay's error bars and with the exact Hessian, Laplace's
+method with the prior in it, importance sampling and quadrature over (log μ, log ζ); at some widths NUTS with bridge
+sampling. Then the width that each rung selects, and at what loss of exact evidence. log μ and log ζ ~ Normal(0, 3).
+
+Cells: "curve-<i>", "near-<i>" (blocks of widths), "choice.<rung>", "profile-<σ>", "collapsed-<σ>" and "gp-<σ>".
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from validation.experiment import Cell, CellResult, Check, Size, StudyData
+from validation.studies.error_bars import best_width, four_figures, rows_of
+
+from ._bridged import bridged
+from ._choice import chosen_width
+from ._rungs import PRIOR, RUNGS, gamma_profile, ladder
+
+__all__ = ["PRIOR", "RUNGS", "STUDY", "Evidence"]
+
+QUADRATURE_ERROR = 1e-4  # nats: far below anything that the study says
+RIPLEY_RANGE = (0.2, 10.0)
+RIPLEY_SAMPLED = (0.5, 1.311, 4.0, 8.0, 10.0)
+RIPLEY_PROFILES = (1.311, 8.0, 10.0)
+RANGE = (1.0 / 6.0, 8.0)  # times the width at the evidence's maximum
+SAMPLED = (0.4, 1.0, 3.0, 6.0)
+PROFILES = (1.0, 6.0, 8.0)
+NEAR = (0.92, 1.10)
+_BLOCK = 7  # widths a cell
+
+
+class Effort(NamedTuple):
+    """How much is computed at a size.
+
+    Attributes
+    ----------
+    n_curve, n_near : int
+        Widths over the whole range, and close to the maximum.
+    draws, warmup : int
+        Of each of four chains.
+    most_sampled : int
+        Widths that are sampled.
+    gp_draws : int
+        Of each chain of the Gaussian process at the main width; 0 for none.
+    most_rows, most_gp_rows : int
+        Data with more rows are represented by so many of them; the Gaussian process is left out beyond its own limit.
+    """
+
+    n_curve: int
+    n_near: int
+    draws: int
+    warmup: int
+    most_sampled: int
+    gp_draws: int
+    most_rows: int
+    most_gp_rows: int
+
+
+EFFORT: dict[Size, Effort] = {
+    "toy": Effort(8, 5, 1000, 500, 1, 0, 40, 0),
+    "quick": Effort(42, 14, 1000, 500, 5, 0, 600, 0),
+    "full": Effort(84, 28, 4000, 1000, 12, 1000, 1500, 300),
+}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The study; see the module."""
+
+    name: str = "evidence"
+    title: str = "The evidence along σ"
+    version: int = 1
+    needs_data: bool = True
+
+    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
+        """Blocks of widths, the rungs' choices, and widths that are sampled."""
+        assert data is not None
+        effort = EFFORT[size]
+        rows = effort.most_rows if len(data.y) > effort.most_rows else None
+        plan = _plan(data, rows, effort)
+        common = {"rows": rows}
+        cells = []
+        for part, widths in (("curve", plan.curve), ("near", plan.near)):
+            for i in range(0, len(widths), _BLOCK):
+                block = {"kind": "ladder", "part": part, "widths": widths[i : i + _BLOCK], **common}
+                cells.append(_cell(f"{part}-{i // _BLOCK:02d}", block))
+        for name in RUNGS:
+            cells.append(_cell(f"choice.{name}", {"kind": "choice", "rung": name, "range": list(plan.range), **common}))
+        cells += [_cell(f"profile-{s:g}", {"kind": "profile", "sigma": s, **common}) for s in plan.profiles]
+        lengths = {"draws": effort.draws, "warmup": effort.warmup}
+        for s in plan.sampled:
+            settings = {"kind": "bridge", "program": "collapsed", "sigma": s, **lengths, **common}
+            cells.append(_cell(f"collapsed-{s:g}", settings))
+        if effort.gp_draws and len(data.y) <= effort.most_gp_rows:
+            settings = {"kind": "bridge", "program": "gp", "sigma": plan.main, "draws": effort.gp_draws, "warmup": 300}
+            cells.append(_cell(f"gp-{plan.main:g}", {**settings, **common}))
+        return cells
+
+    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
+        """One block of widths, one choice, one profile or one width by NUTS."""
+        assert data is not None
+        settings, seed = cell.settings, cell.seed
+        X, y = rows_of(data, settings["rows"])
+        if settings["kind"] == "ladder":
+            points = [ladder(sigma, X, y, seed + i) for i, sigma in enumerate(settings["widths"])]
+            return CellResult({"points": points}, (_quadrature_check(points),))
+        if settings["kind"] == "choice":
+            low, high = settings["range"]
+            return CellResult(chosen_width(settings["rung"], low, high, X, y, seed))
+        if settings["kind"] == "profile":
+            return CellResult(gamma_profile(settings["sigma"], X, y))
+        return bridged(settings["program"], settings["sigma"], X, y, settings, seed)
+
+
+class _Plan(NamedTuple):
+    range: tuple[float, float]
+    curve: list[float]
+    near: list[float]
+    sampled: list[float]
+    profiles: list[float]
+    main: float
+
+
+def _plan(data: StudyData, rows: int | None, effort: Effort) -> _Plan:
+    """Widths to four figures: the last ones differ between computers, and cells are known by them."""
+    best = best_width(*rows_of(data, rows))
+    if data.name == "ripley":
+        low, high = RIPLEY_RANGE
+        sampled, profiles, main = list(RIPLEY_SAMPLED), list(RIPLEY_PROFILES), 1.311
+    else:
+        low, high = four_figures(RANGE[0] * best), four_figures(RANGE[1] * best)
+        sampled, profiles = [four_figures(m * best) for m in SAMPLED], [four_figures(m * best) for m in PROFILES]
+        main = best
+    curve = sorted({four_figures(s) for s in np.geomspace(low, high, effort.n_curve)} | set(profiles))
+    near = [four_figures(s) for s in np.linspace(NEAR[0] * best, NEAR[1] * best, effort.n_near)]
+    if effort.most_sampled > len(sampled):
+        sampled = sorted(
+            {*sampled, *(four_figures(s) for s in np.geomspace(low, high, effort.most_sampled - len(sampled)))}
+        )
+    elif effort.most_sampled < len(sampled):
+        sampled = [main]
+    return _Plan((low, high), curve, near, sampled, profiles, main)
+
+
+def _cell(key: str, settings: dict[str, Any]) -> Cell:
+    # seeds differ between cells, so that their Monte-Carlo errors are independent
+    return Cell(key, settings, zlib.crc32(key.encode()) >> 1)
+
+
+def _quadrature_check(points: list[dict[str, Any]]) -> Check:
+    error = max(point["quadrature_error"] for point in points)
+    sentence = f"Refining the quadrature changed a log evidence by {error:.1e} nats (at most {QUADRATURE_ERROR:g})."
+    return Check("quadrature error", error, QUADRATURE_ERROR, bool(error <= QUADRATURE_ERROR), sentence)
+
+
+STUDY = Evidence()
