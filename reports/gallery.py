@@ -30,7 +30,6 @@ class Exhibit(NamedTuple):
 EXHIBITS = (
     Exhibit("ripley", (SECTION_7_1, *ON_EVERY_SET, "prior-sensitivity")),
     Exhibit("hea", ON_EVERY_SET),
-    Exhibit("pid", ON_EVERY_SET),
     Exhibit(None, ("map-of-trust", "calibration")),
 )
 

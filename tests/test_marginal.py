@@ -579,3 +579,12 @@ def test_the_error_estimate_holds_for_smooth_integrands_and_for_corners():
             estimate = error_after(changes[k], changes[k - 1])
             assert abs(logs[k + 1] - np.log(exact)) <= estimate + 1e-13
         assert error_after(changes[1], changes[0]) < changes[1] or exact > 3  # the square is used where it holds
+
+
+def test_laplace_survives_a_search_that_looks_at_no_signal_at_all(ripley_standardised):
+    """A prior that wants γ = e⁻⁴⁰⁰, whose square underflows: the search must go there and back without an error."""
+    X, y = ripley_standardised
+    reduction = TridiagonalReduction.from_kernel_matrix(RBF(1.3)(X[::10]), y[::10])
+    found = laplace_evidence(reduction, HyperPrior(Normal(200.0, 1.0), Normal(-200.0, 1.0)))
+    assert np.isfinite(found.log_evidence)
+    assert found.mode[1] - found.mode[0] < -200.0

@@ -18,6 +18,7 @@ from ..level2 import log_evidence, log_evidence_gradient, log_evidence_hessian, 
 from ..priors import HyperPrior
 from ..spectrum import Reduction
 
+_SMALLEST = 1e-100  # of γλ, whose square must not underflow
 _EXACT = {"ftol": 1e-15, "gtol": 1e-8, "maxiter": 1000}
 
 
@@ -36,9 +37,13 @@ def laplace_evidence(reduction: Reduction, prior: HyperPrior) -> LaplaceEvidence
     mus = (reduction.n - 1) / reduction.values(gammas)[1]  # 4.7
     starts = np.log(np.stack([mus, gammas * mus], axis=1))
 
+    def within(x: Array) -> tuple[float, float]:
+        """μ and ζ; a line search may look farther than γ can go."""
+        mu, gamma = float(np.exp(x[0])), float(np.exp(x[1] - x[0]))
+        return mu, mu * min(max(gamma, _SMALLEST / reduction.lambda_max), reduction.gamma_max)
+
     def cost(x: Array) -> tuple[float, Array]:
-        mu = float(np.exp(x[0]))
-        zeta = min(float(np.exp(x[1])), mu * reduction.gamma_max)  # a line search may look farther than γ can go
+        mu, zeta = within(x)
         value = log_evidence(reduction, mu, zeta) + sum(float(p.log_density(v)) for p, v in zip(parts, x, strict=True))
         own = np.array([float(p.gradient(v)) for p, v in zip(parts, x, strict=True)])
         return -value, -(log_evidence_gradient(reduction, mu, zeta) + own)
@@ -47,7 +52,7 @@ def laplace_evidence(reduction: Reduction, prior: HyperPrior) -> LaplaceEvidence
     starts = np.clip(starts, [low for low, _ in limits], [high for _, high in limits])
     runs = [minimize(cost, s, jac=True, method="L-BFGS-B", bounds=limits, options=_EXACT) for s in starts]
     mode = min(runs, key=lambda run: float(run.fun)).x
-    precision = -log_evidence_hessian(reduction, *np.exp(mode)) + np.diag(
+    precision = -log_evidence_hessian(reduction, *within(mode)) + np.diag(
         [float(p.curvature(v)) for p, v in zip(parts, mode, strict=True)]
     )
     sign, log_det = np.linalg.slogdet(precision)
