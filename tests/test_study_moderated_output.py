@@ -180,7 +180,8 @@ def test_the_page_of_a_run(toy, points):
     assert built.key_table.rows[0].cells[3] == f"{own.brier:.4f}"
     worst = np.abs(np.array(toy["plug-in"].values["test"]) - np.array(toy["mu-zeta-sigma"].values["test"])).max()
     assert f"moves P by at most {worst:.3f} at a test point" in built.verdict[0]
-    assert "40 points, a part of the 250 given" in built.methods[0]
+    assert "40 points, chosen from the 250 of the training part, spread over the classes" in built.methods[0]
+    assert "100 points, chosen from the 1000 of the data set's own test part" in built.methods[0]
     assert [p.name for p in built.pictures] == ["maps", "differences", "reliability"]
     for picture in built.pictures:
         stream = io.BytesIO()
@@ -215,7 +216,7 @@ def test_pages_of_one_input_and_of_many(d):
     built = page(made_up(some_data(d=d), {"bernoulli": (0.5, 0.3, 0.01)}))
     caption = built.pictures[0].caption
     assert ("along the one input" if d == 1 else "first two principal components") in caption
-    assert "20 points held out: a third within each class" in built.methods[0]
+    assert "20 points, all of a third held out within each class, by seed 0" in built.methods[0]
     for picture in built.pictures[: 2 if d == 1 else 1]:
         picture.figure.savefig(io.BytesIO(), format="png", dpi=40)
 

@@ -7,7 +7,7 @@ about their square, and halving once more, which doubles the work, would only co
 
 from __future__ import annotations
 
-_SMOOTH = 1.5  # each change at most the one before to this power; for corners and cut tails it is near 1
+_SMOOTH = 2.0  # each change at most the one before to this power; at corners and cut tails it is a share of it
 _SAFETY = 10.0
 
 

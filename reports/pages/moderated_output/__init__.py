@@ -195,18 +195,14 @@ def _calibration(calibration: Mapping[str, tuple[Bin, ...]], class_name: str) ->
 
 def _methods(result: StudyResult) -> tuple[str, ...]:
     own = result["points"].values
-    test = (
-        f"{own['n_test']} points of the data set's own test part"
-        if own["own_test"]
-        else f"{own['n_test']} points held out: a third within each class, chosen by seed 0"
-    )
-    fewer = own["own_test"] and own["n"] < own["n_given"]
-    some = f", a part of the {own['n_given']} given, spread over the classes" if fewer else ""
+    origin = "the data set's own test part" if own["own_test"] else "a third held out within each class, by seed 0"
+    some = _part(own["n"], own["n_given"], "the training part")
+    test = f"{own['n_test']} points, {_part(own['n_test'], own['n_test_given'], origin)}"
     settings = {f.cell.key: f.cell.settings for f in result.cells}
     sigma = result["plug-in"].values.get("sigma")
     nuts, bernoulli = settings["nuts"], settings["bernoulli"]
     return (
-        f"Training: {own['n']} points{some}. Test: {test}. Inputs are standardised by the training points.",
+        f"Training: {own['n']} points, {some}. Test: {test}. Inputs are standardised by the training points.",
         "Plug-in: `BayesianLSSVC` with an RBF kernel, exp(−|x − z|²/σ²): σ_MP by eq 5.3, then μ_MP and ζ_MP"
         + (f"; here σ_MP = {sigma:.3f}. " if sigma is not None else ". ")
         + "All moderated outputs are paper 0's class-centred form (3.8 to 3.17), the prior the training frequencies.",
@@ -219,3 +215,7 @@ def _methods(result: StudyResult) -> tuple[str, ...]:
         f"predictions averaged over about {bernoulli['averaged']} of them. Its σ is held at σ_MP at every size: with "
         "σ free each step costs a Cholesky factor and its derivative, and the chains would take an hour.",
     )
+
+
+def _part(n: int, given: int, what: str) -> str:
+    return f"all of {what}" if n == given else f"chosen from the {given} of {what}, spread over the classes"

@@ -27,7 +27,7 @@ from bayes_lssvm.kernels import Kernel, kernel_from_dict
 from bayes_lssvm.level3 import evaluate
 from bayes_lssvm.marginal import HyperPosterior, laplace_evidence
 from bayes_lssvm.marginal._level2_quadrature import integrate
-from bayes_lssvm.priors import HyperPrior, LogPrior, Normal, hyper_prior_from_dict
+from bayes_lssvm.priors import HyperPrior, hyper_prior_from_dict
 from bayes_lssvm.spectrum import TridiagonalReduction
 from validation.experiment import CellResult, Check
 
@@ -40,24 +40,12 @@ K_HAT_LIMIT = 0.7
 Inner = Callable[[TridiagonalReduction, HyperPrior], float]
 
 
-class _Within(Normal):
-    """The same prior, with ends where its density is nothing: a line search without them can run to exp(x) = 0."""
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return self.mean - 30.0 * self.sd, self.mean + 30.0 * self.sd
-
-
-def _within(part: LogPrior) -> LogPrior:
-    return _Within(part.mean, part.sd) if isinstance(part, Normal) else part
-
-
 def _mackay(reduction: TridiagonalReduction, prior: HyperPrior) -> float:
     return evaluate(reduction, prior_sd=(prior.mu.width, prior.zeta.width)).log_evidence
 
 
 def _hessian(reduction: TridiagonalReduction, prior: HyperPrior) -> float:
-    return laplace_evidence(reduction, HyperPrior(_within(prior.mu), _within(prior.zeta))).log_evidence
+    return laplace_evidence(reduction, HyperPrior(prior.mu, prior.zeta)).log_evidence
 
 
 def _exact(reduction: TridiagonalReduction, prior: HyperPrior) -> float:

@@ -41,11 +41,11 @@ _PLACES: dict[Size, dict[str, int]] = {
 _DRAWS: dict[Size, dict[str, dict[str, int]]] = {
     "toy": {
         "nuts": {"chains": 2, "warmup": 200, "draws": 400, "averaged": 40},
-        "bernoulli": {"chains": 2, "warmup": 300, "draws": 1000, "averaged": 40},
+        "bernoulli": {"chains": 2, "warmup": 500, "draws": 1000, "averaged": 40},
     },
     "quick": {
         "nuts": {"chains": 4, "warmup": 400, "draws": 600, "averaged": 120},
-        "bernoulli": {"chains": 4, "warmup": 300, "draws": 1500, "averaged": 400},
+        "bernoulli": {"chains": 4, "warmup": 500, "draws": 1500, "averaged": 400},
     },
     "full": {
         "nuts": {"chains": 4, "warmup": 500, "draws": 2000, "averaged": 400},
@@ -60,7 +60,7 @@ class ModeratedOutput:
 
     name: str = "moderated-output"
     title: str = "The moderated output"
-    version: int = 1
+    version: int = 2
     needs_data: bool = True
 
     def cells(self, data: StudyData | None, size: Size) -> list[Cell]:

@@ -126,6 +126,7 @@ def by_bernoulli(points: Points, settings: dict[str, Any], seed: int) -> CellRes
         chains=settings["chains"],
         warmup=settings["warmup"],
         draws=settings["draws"],
+        target_accept=0.95,
         check=False,
         progress=False,
     )

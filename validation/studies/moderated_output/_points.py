@@ -100,11 +100,13 @@ def _directions(X: Array) -> tuple[Array, Array, float]:
 
 
 def describe(points: Points, data: StudyData) -> dict[str, Any]:
-    """What a page needs of the points."""
+    """What a page needs of the points; `n_given` and `n_test_given` are counted after the split, before any choice."""
+    held = 0 if data.X_test is not None else int(np.ceil(_TEST_SHARE * len(data.X)))
     return {
         "n": len(points.X),
         "n_test": len(points.X_test),
-        "n_given": len(data.X),
+        "n_given": len(data.X) - held,
+        "n_test_given": held if data.X_test is None else len(data.X_test),
         "own_test": data.X_test is not None,
         "d": points.X.shape[1],
         "places": (points.X - points.origin) @ points.directions,
