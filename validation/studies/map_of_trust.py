@@ -46,6 +46,7 @@ _TOLERANCE = 1e-5
 _DRAWS = 1000
 _NEW_POINTS = 100
 _MOST_MISTAKEN = 300  # points, where the kernel is taken for another; more cost much and say the same
+_LOUDEST_MISTAKEN = 10.0  # beyond it γ can go where double precision ends, and the integral is cut off
 _JITTER = 1e-9  # of the kernel's diagonal, so that a wide kernel can be factorised
 
 
@@ -231,7 +232,7 @@ class MapOfTrust:
             for place in grid.places
             for n, sets in grid.sets.items()
             for snr in grid.snrs
-            if n <= _MOST_MISTAKEN or place.assumed == place.width
+            if place.assumed == place.width or (n <= _MOST_MISTAKEN and snr <= _LOUDEST_MISTAKEN)
         ]
         return [
             Cell(
