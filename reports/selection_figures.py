@@ -1,15 +1,22 @@
-"""The path of a selection of inputs: evidence at each step, and the step chosen."""
+"""The path of a selection of inputs: evidence at each step, and the step chosen.
+
+`python -m reports.selection_figures FOLDER` redraws the figure of docs/input_selection.md.
+"""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from bayes_lssvm.input_selection import SelectionPath
-from reports.figures import BLUE, GREY, STYLE, VERMILION, new_figure
+from bayes_lssvm._files import write_bytes
+from bayes_lssvm.input_selection import backward_elimination
+from bayes_lssvm.selection_path import SelectionPath
+from reports.figures import BLUE, GREY, STYLE, VERMILION, as_png, new_figure
 
 
 def figure_selection_path(path: SelectionPath, *, names: Sequence[str] | None = None) -> Figure:
@@ -24,11 +31,10 @@ def figure_selection_path(path: SelectionPath, *, names: Sequence[str] | None = 
     if names is not None and len(names) != path.n_features:
         raise ValueError(f"names must hold one name for each of the {path.n_features} inputs, got {len(names)}.")
     labels = [str(i) for i in range(path.n_features)] if names is None else list(names)
-    sign = {"backward": "−", "forward": "+"}[path.direction]
     x = np.arange(len(path.steps))
     start = f"all {len(path.steps[0].inputs)}" if path.direction == "backward" else "none"
     ticks = [
-        (start if i == 0 else "none") if step.changed is None else f"{sign}{labels[step.changed]}"
+        (start if i == 0 else "none") if step.changed is None else labels[step.changed]
         for i, step in enumerate(path.steps)
     ]
     with matplotlib.rc_context(STYLE):
@@ -44,3 +50,24 @@ def figure_selection_path(path: SelectionPath, *, names: Sequence[str] | None = 
         axes.set_ylabel("nats")
         axes.legend()
         return figure
+
+
+def documented_path() -> SelectionPath:
+    """The backward path of docs/input_selection.md: two of eight inputs matter."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(100, 8))
+    y = np.sin(1.5 * X[:, 0]) + 0.7 * X[:, 1] + 0.5 * rng.normal(size=100)
+    return backward_elimination(X, y, whole_path=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write selection_path.png into a folder."""
+    parser = argparse.ArgumentParser(description="Draw the figure of docs/input_selection.md.")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("docs/figures"))
+    folder = parser.parse_args(arguments).folder
+    folder.mkdir(parents=True, exist_ok=True)
+    write_bytes(folder / "selection_path.png", as_png(figure_selection_path(documented_path())))
+
+
+if __name__ == "__main__":
+    main()

@@ -161,7 +161,8 @@ def test_one_bad_check_is_enough(name, value):
 def test_cells_are_the_grid_and_keep_their_seeds_between_sizes():
     toy, full = ({cell.key: cell for cell in STUDY.cells(None, size)} for size in ("toy", "full"))
     grid = GRIDS["full"]
-    assert len(full) == (len(grid.sets) * len(grid.places) - 1) * len(grid.snrs)  # one place has no N = 1000
+    # one place has no N = 1000 and no signal-to-noise of 30
+    assert len(full) == len(grid.sets) * len(grid.places) * len(grid.snrs) - len(grid.snrs) - len(grid.sets) + 1
     right = [cell for cell in full.values() if cell.settings["assumed"] == cell.settings["width"]]
     assert len({cell.seed for cell in right}) == len(right) == 140
     assert {10, 1000} <= set(grid.sets)
