@@ -9,6 +9,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 # One BLAS thread for each test process: with two processes on two cores that is faster than sharing threads.
+# A file of tests stays in one process, so that what its tests share, sampled once, is not sampled twice.
 TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 JOBS ?= 2
 
@@ -46,11 +47,11 @@ gallery: $(READY)
 	@$(BIN)/python -m reports --gallery --output $(OUTPUT) $(ARGS)
 
 test: $(READY)
-	@$(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS) -q $(ARGS)
+	@$(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q $(ARGS)
 
 # pytest's exit code 5 says that no test is marked slow
 test-slow: $(READY)
-	@$(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS) -q -m slow $(ARGS) || test $$? -eq 5
+	@$(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q -m slow $(ARGS) || test $$? -eq 5
 
 lint: $(READY)
 	@$(BIN)/ruff check .
@@ -66,6 +67,7 @@ bench: $(READY)
 
 figures: $(READY)
 	@$(BIN)/python -m reports.docs_figures
+	@$(BIN)/python -m reports.selection_figures
 
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs uv on the path (pip install uv)."; exit 1; }

@@ -21,6 +21,8 @@ from ._errors import (
 from ._version import __version__
 from .comparison import Comparison, compare
 from .estimators import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR, FullyBayesianLSSVC, FullyBayesianLSSVR
+from .estimators_sparse import SparseLSSVC
+from .evidence_selector import EvidenceSelector
 from .marginal import HyperPosterior, marginalise
 from .model_files import ModelFileError, load, save
 from .trust import TrustReport, trust
@@ -34,6 +36,7 @@ __all__ = [
     "Comparison",
     "ConstantFeatureWarning",
     "EvidenceDivergenceWarning",
+    "EvidenceSelector",
     "FullyBayesianLSSVC",
     "FullyBayesianLSSVR",
     "HyperPosterior",
@@ -42,6 +45,7 @@ __all__ = [
     "ModelFileError",
     "NoSignalWarning",
     "NotPositiveSemidefiniteError",
+    "SparseLSSVC",
     "TrustReport",
     "__version__",
     "compare",

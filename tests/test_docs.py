@@ -29,6 +29,7 @@ RUNNABLE = [
     "evidence_from_numpyro.md",
     "multiclass.md",
     "leave_one_out.md",
+    "input_selection.md",
 ]
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
