@@ -14,11 +14,12 @@ TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help report gallery test test-slow lint types check bench figures lock wheel clean python-check
+.PHONY: help report reproduce gallery test test-slow lint types check bench figures lock wheel clean python-check
 
 help:
 	@echo "make report     the report on Ripley's data: section 7.1 and four studies as HTML pages (about 3 minutes)"
 	@echo "                other studies or your data: make report ARGS='--study evidence --data my.csv --target label'"
+	@echo "make reproduce  the papers' tables, ours beside theirs (hours; ARGS=--quick for minutes, TABLES=paper0-table1)"
 	@echo "make test       run the tests (a few minutes)"
 	@echo "make test-slow  run the tests that need longer"
 	@echo "make check      lint, types and tests, as continuous integration does"
@@ -42,6 +43,10 @@ $(READY): requirements.lock pyproject.toml | python-check
 
 report: $(READY)
 	@$(BIN)/python -m reports --output $(OUTPUT) $(ARGS)
+
+TABLES ?= all
+reproduce: $(READY)
+	@$(TEST_ENV) $(BIN)/python -m validation.reproduce $(TABLES) --jobs $(JOBS) --output $(OUTPUT) --pages $(ARGS)
 
 gallery: $(READY)
 	@$(BIN)/python -m reports --gallery --output $(OUTPUT) $(ARGS)
@@ -68,6 +73,7 @@ bench: $(READY)
 figures: $(READY)
 	@$(BIN)/python -m reports.docs_figures
 	@$(BIN)/python -m reports.selection_figures
+	@$(BIN)/python -m reports.multiclass_figures
 
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs uv on the path (pip install uv)."; exit 1; }

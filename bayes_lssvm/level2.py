@@ -15,7 +15,7 @@ which is not convex: `optimise` scans log γ, polishes every minimum and says wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -206,6 +206,31 @@ def optimise(reduction: Reduction) -> Level2:
 
     status: Status = "interpolation" if at_top else "no signal" if log_gain < NO_SIGNAL_GAIN else "interior"
     return _at_gamma(reduction, gamma, status, bool(at_boundary), float(log_gain), tuple(modes))
+
+
+def at_gamma(reduction: Reduction, gamma: float, mu: float | None = None) -> Level2:
+    """Level 2 at a γ that was chosen by other means, and a μ; ζ = γμ.
+
+    Parameters
+    ----------
+    reduction : TridiagonalReduction or CentredSpectrum
+    gamma : float
+        Held at the largest that can be computed, which `status` then tells.
+    mu : float, optional
+        By default the most probable one given γ (4.7).
+    """
+    if not reduction.total > 0.0:
+        raise ValueError("All targets are equal, so there is nothing to infer; μ and ζ are not defined.")
+    at_top = gamma >= reduction.gamma_max
+    gamma = min(float(gamma), float(reduction.gamma_max))
+    cost = _one(j4(reduction, gamma))
+    log_gain = 0.5 * float((reduction.n - 1) * np.log(0.5 * reduction.total) - cost)
+    status: Status = "interpolation" if at_top else "no signal" if log_gain < NO_SIGNAL_GAIN else "interior"
+    found = _at_gamma(reduction, gamma, status, at_top, log_gain, (Mode(gamma, cost),))
+    if mu is None:
+        return found
+    zeta = mu * gamma
+    return replace(found, mu=float(mu), zeta=zeta, log_evidence=log_evidence(reduction, mu, zeta))
 
 
 def _at_gamma(

@@ -25,6 +25,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ._columns import Columns, check_inputs
+from ._errors import NoSignalWarning, warn
 from ._typing import AnyArray, Array
 from .evidence_gradient import Evaluation, Objective
 from .kernels import ARD, RBF, Kernel
@@ -141,6 +142,12 @@ def ard_relevance(
     assert isinstance(found.kernel, ARD)
     relevance = np.zeros(X.shape[1])
     relevance[list(columns.used)] = np.square(found.kernel.scales) ** -1.0
+    if found.level2.status == "no signal":
+        warn(
+            f"No signal: the best scales explain the targets only {found.level2.log_gain:.2f} nats better than noise "
+            "alone, so that these relevances say nothing.",
+            NoSignalWarning,
+        )
     return Relevance(
         relevance=relevance,
         ranking=np.argsort(-relevance, kind="stable"),

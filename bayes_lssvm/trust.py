@@ -225,6 +225,11 @@ def _fit(kernel: Kernel, X: Array, y: AnyArray, task: str, *, refine: bool, stan
     if task == "auto":
         task = "classification" if type_of_target(y) == "binary" or y.dtype.kind in "OUSb" else "regression"
     if task == "classification":
+        if len(np.unique(y)) > 2:
+            raise ValueError(
+                f"trust looks at one binary model or one regression, and y has {len(np.unique(y))} classes; look at "
+                "each pair of classes, or at one class against the rest."
+            )
         return BayesianLSSVC(kernel, **settings).fit(X, y)
     targets = np.asarray(y, dtype=float)
     spread = float(targets.std(ddof=1))

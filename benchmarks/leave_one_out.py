@@ -1,4 +1,4 @@
-"""Virtual leave-one-out against the factor it needs and against refits; the gradient of PRESS against its value."""
+"""Virtual leave-one-out against what it needs and against refits; gradients of PRESS and evidence against values."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from scipy.linalg import lapack
 
 from bayes_lssvm._blas import fortran_copy
 from bayes_lssvm._typing import Array
+from bayes_lssvm.evidence_gradient import Objective
 from bayes_lssvm.kernels import ARD, RBF
 from bayes_lssvm.leave_one_out import LeaveOneOutSpectrum, leave_one_out
 from bayes_lssvm.press import PressObjective
@@ -36,17 +37,33 @@ def all_residuals(n: int, repeats: int) -> Row:
     return Row(label, readable(ours), f"potrf + trtri {readable(peer)}", ours / peer, 1.5, True)
 
 
-def gradient_of_press(n: int, d: int, repeats: int) -> Row:
-    """PRESS with its gradient in log₂ γ and d log₂ scales against PRESS alone, the kernel matrix included in both."""
+def many_inputs(n: int, d: int) -> tuple[Array, Array, ARD]:
+    """Labels that depend on one of d inputs, and a kernel with a scale for each."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
-    y = np.sign(X[:, 0] + 0.5 * rng.normal(size=n))
-    objective, kernel = PressObjective(X, y), ARD((float(np.sqrt(d)),) * d)
+    return X, np.sign(X[:, 0] + 0.5 * rng.normal(size=n)), ARD((float(np.sqrt(d)),) * d)
+
+
+def gradient_of_press(n: int, d: int, repeats: int) -> Row:
+    """PRESS with its gradient in log₂ γ and d log₂ scales against PRESS alone, the kernel matrix included in both."""
+    X, y, kernel = many_inputs(n, d)
+    objective = PressObjective(X, y)
     ours, peer = side_by_side(
         lambda: objective.evaluate(kernel, GAMMA, gradient=True), lambda: objective.evaluate(kernel, GAMMA), repeats
     )
     label = f"PRESS and its gradient, N={n}, {d} scales"
     return Row(label, readable(ours), f"PRESS alone {readable(peer)}", ours / peer, 6.0, True)
+
+
+def gradient_of_evidence(n: int, d: int, repeats: int) -> Row:
+    """Eq 5.2 with its gradient in d log scales against its value, level 2 solved anew in both."""
+    X, y, kernel = many_inputs(n, d)
+    objective = Objective(X, y)
+    ours, peer = side_by_side(
+        lambda: objective.evaluate(kernel, gradient=True), lambda: objective.evaluate(kernel), repeats
+    )
+    label = f"ARD evidence and its gradient, N={n}, {d} scales"
+    return Row(label, readable(ours), f"the evidence alone {readable(peer)}", ours / peer, 6.0, True)
 
 
 def refits(K: Array, y: Array) -> Array:
@@ -90,11 +107,13 @@ def rows(*, quick: bool) -> Iterator[Row]:
     if quick:
         yield all_residuals(100, 3)
         yield gradient_of_press(100, 10, 3)
+        yield gradient_of_evidence(100, 10, 3)
         yield against_refits(40, 1)
         yield many_gammas(60, 1)
         return
     yield all_residuals(1000, 25)
     yield all_residuals(2000, 7)
     yield gradient_of_press(1000, 60, 15)
+    yield gradient_of_evidence(1000, 60, 15)
     yield against_refits(200, 5)
     yield many_gammas(1000, 5)

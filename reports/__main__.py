@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-from reports import gallery
+from reports import gallery, tables
 from reports.index import write_index
 from reports.page import Page, filled
 from reports.pages import PAGES, page_of, section_7_1
@@ -63,6 +63,13 @@ def parser() -> argparse.ArgumentParser:
     add("--output", type=Path, default=Path("output"), metavar="FOLDER", help="folder to write to (default: output)")
     add("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes (default: one for each core)")
     add("--scheduler", metavar="ADDRESS", help="run on the Dask cluster at this address")
+    add(
+        "--reproduction",
+        nargs="*",
+        metavar="TABLE",
+        help="pages of the papers' tables (all, or those named) from the cells that python -m validation.reproduce "
+        "has computed into the same OUTPUT; with --gallery to reports/gallery",
+    )
     add("--gallery", action="store_true", help="all studies on the gallery's data, at full size, to reports/gallery")
     return command
 
@@ -117,6 +124,8 @@ def main(argv: list[str] | None = None) -> int:
     options = parser().parse_args(argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without Greek letters still gets its table
+    if options.reproduction is not None:
+        return tables.main(options)
     try:
         plan = make_plan(options)
     except (ValueError, OSError) as error:

@@ -127,7 +127,7 @@ def provenance_rows(result: StudyResult) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     data = result.data
     if data is None:
-        rows.append(("Data", "simulated by the study itself"))
+        rows.append(("Data", str(result.provenance.get("data", "simulated by the study itself"))))
     else:
         rows.append(("Data", str(data["name"])))
         test = f", and {data['n_test']} test points" if data.get("n_test") else ""
@@ -157,6 +157,7 @@ def provenance_rows(result: StudyResult) -> list[tuple[str, str]]:
 
 # keys of a record of provenance that have a row of their own, or repeat what the data's description says
 _SHOWN = {
+    "data",
     "data_sha256",
     "shapes",
     "study",

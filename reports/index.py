@@ -17,12 +17,14 @@ from PIL import Image
 
 from bayes_lssvm._files import write_bytes
 from reports.html import render
-from reports.pages import PAGES
+from reports.pages import PAGES, TABLE_PAGES
 from reports.pages.section_7_1 import NAME as SECTION_7_1
 from reports.write import FORMAT
 
 THUMBNAIL_WIDTH = 520
 INDEX = "index.html"
+REPRODUCTION = "reproduction"
+TABLES_HEADING = "The papers' tables"
 
 
 class Entry(NamedTuple):
@@ -51,11 +53,11 @@ def write_index(folder: Path, *, title: str, introduction: str) -> Path:
 
 
 def groups(folder: Path) -> tuple[Group, ...]:
-    """The pages of a folder by data set: Ripley's first, simulated data last, in the order of the studies."""
+    """The pages of a folder by data set: Ripley's first, then simulated data and the papers' tables."""
     found: dict[str, list[Entry]] = {}
     records = [record for path in sorted(folder.glob("*.json")) if (record := _read(path, folder)) is not None]
     for record in sorted(records, key=_order):
-        found.setdefault(_heading(record["data"]), []).append(_entry(record, folder))
+        found.setdefault(_heading(record), []).append(_entry(record, folder))
     return tuple(Group(heading, tuple(entries)) for heading, entries in found.items())
 
 
@@ -72,15 +74,17 @@ def _read(path: Path, folder: Path) -> dict[str, Any] | None:
 
 def _order(record: dict[str, Any]) -> tuple[bool, bool, str, str, int]:
     data = record["data"]
-    studies = [SECTION_7_1, *PAGES]
+    studies = [SECTION_7_1, *PAGES, REPRODUCTION, *TABLE_PAGES]
     name = "" if data is None else str(data["name"])
     place = studies.index(record["study"]) if record["study"] in studies else len(studies)
-    return data is None, name != "ripley", name, _heading(data), place
+    return data is None, name != "ripley", name, _heading(record), place
 
 
-def _heading(data: dict[str, Any] | None) -> str:
+def _heading(record: dict[str, Any]) -> str:
+    data: dict[str, Any] | None = record["data"]
     if data is None:
-        return "Simulated data"
+        tables = record["study"] == REPRODUCTION or record["study"] in TABLE_PAGES
+        return TABLES_HEADING if tables else "Simulated data"
     return f"Data: {data['name']} ({data['n']} points, {data['d']} input{'s' if data['d'] != 1 else ''})"
 
 

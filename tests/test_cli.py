@@ -83,7 +83,7 @@ def test_the_version_is_printed(run):
     assert run("--version") == (0, f"bayes-lssvm {__version__}\n", "")
 
 
-@pytest.mark.parametrize("command", ["", "fit", "predict", "compare", "trust", "marginalise", "datasets"])
+@pytest.mark.parametrize("command", ["", "fit", "predict", "compare", "select", "trust", "marginalise", "datasets"])
 def test_help_has_examples(command, run):
     code, out, err = run(*command.split(), "--help")
     assert (code, err) == (0, "")
@@ -584,7 +584,7 @@ BAD_TABLES = {
     "overflow": ("a,b,y\n1,2,u\n2,1e999,v\n3,1,u\n", ["'1e999' is not a finite number"]),
     "too large": ("a,b,y\n1,2,1e300\n2,3,2\n3,1,3\n", ["'1e300'", "another unit"]),
     "one class": ("a,b,y\n1,2,u\n2,3,u\n3,1,u\n", ["target 'y' is 'u' in all 3 rows"]),
-    "three classes": ("a,b,y\n1,2,u\n2,3,v\n3,1,w\n", ["3 classes ('u', 'v', 'w')", "only two classes are supported"]),
+    "three classes": ("a,b,y\n1,2,u\n2,3,v\n3,1,w\n", ["'y' has 3 different values in 3 rows", "hardly classes"]),
     "too few rows": ("a,b,y\n1,2,u\n2,3,v\n", ["has 2 rows; at least 3"]),
     "constant inputs": ("a,b,y\n1,2,u\n1,2,v\n1,2,u\n", ["no input column varies"]),
     "no inputs": ("y\nu\nv\nu\n", ["no input column"]),
@@ -619,7 +619,7 @@ def test_targets_that_contradict_the_task(run, tmp_path):
     many = write(tmp_path / "many.csv", "a,y\n1,5\n2,6\n3,7\n")
     assert "use --task classification" in run("fit", text, "--target", "y", "--task", "regression")[2]
     assert "nothing to learn" in run("fit", flat, "--target", "y", "--task", "regression")[2]
-    assert "only two classes" in run("fit", many, "--target", "y", "--task", "classification")[2]
+    assert "hardly classes" in run("fit", many, "--target", "y", "--task", "classification")[2]
 
 
 @pytest.mark.parametrize(
@@ -877,6 +877,7 @@ def test_the_page_shows_what_the_program_prints(run, tmp_path, monkeypatch):
         "fit",
         "predict",
         "compare",
+        "select",
         "trust",
         "marginalise",
     }

@@ -78,7 +78,7 @@ def output(estimator, X):
         BayesianLSSVC("linear", occam=False),
         BayesianLSSVC(moderation="target", refine=False),
         BayesianLSSVC(moderation="softmax", refine=False, standardise=False),
-        BayesianLSSVC("poly2", class_prior=[0.4, 0.6], refine=False),
+        BayesianLSSVC("poly2", class_prior="equal", refine=False),
         BayesianLSSVR("poly2", refine=False, occam=False),
         BayesianLSSVR("ard", refine=False, prior_sd=(2.0, 5.0)),
         BayesianLSSVR("linear", standardise=False),
@@ -429,9 +429,8 @@ def test_a_plain_classifier_can_be_calibrated_by_scikit_learn(ripley_raw):
 @pytest.mark.filterwarnings("ignore::bayes_lssvm.BayesLSSVMWarning")  # setosa is separable, so level 2 interpolates
 def test_more_classes_by_a_wrapper():
     X, y = load_iris(return_X_y=True)
-    for estimator in (LSSVC(), BayesianLSSVC()):
-        with pytest.raises(ValueError, match=r"3 classes.*OneVsOneClassifier"):
-            estimator.fit(X, y)
+    with pytest.raises(ValueError, match=r"3 classes.*MulticlassLSSVC"):
+        LSSVC().fit(X, y)
     rows = np.arange(len(y)) % 3 != 0
     model = OneVsOneClassifier(BayesianLSSVC()).fit(X[rows], y[rows])
     assert len(model.estimators_) == 3

@@ -867,7 +867,7 @@ def test_labels_that_were_never_seen_count_as_wrong_and_are_refused_in_priors(fo
         ({"member": SVC(), "shared_kernel": True}, "shared_kernel=True designs the members itself"),
         ({"member": SVC()}, "needs members with predict_proba"),
         ({"decoding": "hamming", "class_prior": "equal"}, "no probabilities for class_prior or costs"),
-        ({"class_prior": "flat"}, 'must be probabilities, "equal" or None'),
+        ({"class_prior": "flat"}, 'positive probabilities that sum to one.*or "equal"'),
         ({"class_prior": [0.5, 0.5]}, "class_prior must be 4 positive probabilities"),
         ({"costs": [[0, 1], [1, 0]]}, "costs must be a 4 × 4 matrix"),
         ({"costs": np.ones((4, 4))}, "every wrong decision dearer"),

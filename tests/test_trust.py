@@ -133,5 +133,5 @@ def test_bad_calls_get_a_sentence():
         trust(X, np.zeros(40, dtype=int))
     with pytest.raises(ValueError, match="NaN"):
         trust(np.full((40, 2), np.nan), y)
-    with pytest.raises(ValueError, match="Only binary classification"):
+    with pytest.raises(ValueError, match="y has 4 classes; look at each pair"):
         trust(data.data[:40], np.array(["a", "b", "c", "d"] * 10))

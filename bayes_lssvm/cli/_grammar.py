@@ -89,10 +89,11 @@ def parse_by_class(text: str | None, option: str, classes: Sequence[Any]) -> lis
     pairs = [tuple(part.strip() for part in piece.rpartition("=")) for piece in pieces]
     numbers = [number for _, _, number in pairs]
     named = [label for label, equals, _ in pairs if equals]
-    if len(numbers) != 2 or not all(map(is_number, numbers)) or len(named) == 1:
+    if len(numbers) != len(labels) or not all(map(is_number, numbers)) or len(named) not in (0, len(labels)):
+        count = "two" if len(labels) == 2 else str(len(labels))
         raise InputError(
-            f"{option} {quoted(text)} is not two numbers, neither in the order {', '.join(labels)} nor by name, "
-            f"such as {labels[0]}=0.3,{labels[1]}=0.7."
+            f"{option} {quoted(text)} is not {count} numbers, neither in the order {listed(labels, 20)} nor by name, "
+            f"such as {labels[0]}=0.3,{labels[1]}=0.7{',…' * (len(labels) > 2)}."
         )
     if named and sorted(named) != sorted(labels):
         raise InputError(
@@ -108,7 +109,7 @@ def class_prior_from(text: str | None, classes: Sequence[Any]) -> dict[Any, floa
     if values is None:
         return None
     if not (min(values) > 0 and abs(sum(values) - 1.0) < 1e-6):
-        raise InputError(f"--class-prior {quoted(text or '')} must be two positive probabilities that sum to one.")
+        raise InputError(f"--class-prior {quoted(text or '')} must be positive probabilities that sum to one.")
     return dict(zip(classes, values, strict=True))
 
 
@@ -118,8 +119,8 @@ def costs_from(text: str | None, classes: Sequence[Any]) -> list[list[float]] | 
     if values is None:
         return None
     if not (min(values) > 0 and max(values) < float("inf")):
-        raise InputError(f"--costs {quoted(text or '')} must be two positive finite numbers.")
-    return [[0.0, values[0]], [values[1], 0.0]]
+        raise InputError(f"--costs {quoted(text or '')} must be positive finite numbers.")
+    return [[0.0 if i == j else cost for j in range(len(values))] for i, cost in enumerate(values)]
 
 
 def parse_prior(text: str) -> LogPrior:

@@ -7,14 +7,19 @@ import math
 from typing import NoReturn
 
 from .._version import __version__
+from ..estimators._choice import CRITERIA
+from ..evidence_selector import DIRECTIONS
+from ..input_selection import KERNELS
 from ..kernels._registry import KERNEL_NAMES
 from ..marginal._methods import METHODS
 from ..moderation import MODERATIONS
+from ..multiclass import CODINGS, DECODINGS
 from ._datasets import run_datasets
 from ._fit import run_compare, run_fit
 from ._marginal import run_marginalise, run_trust
 from ._output import InputError
 from ._predict import run_predict
+from ._select import run_select
 
 _DESCRIPTION = """\
 Least-squares support vector machines designed by the Bayesian evidence framework: no tuning, calibrated
@@ -27,6 +32,7 @@ examples:
   bayes-lssvm fit ripley.csv --target yc --out model.npz   design a classifier and save it
   bayes-lssvm predict model.npz new.csv --out out.csv      class probabilities for new rows
   bayes-lssvm compare ripley.csv --target yc               rank kernels by their evidence
+  bayes-lssvm select heart.csv --target class              which inputs the evidence asks for
   bayes-lssvm trust ripley.csv --target yc                 do the closed forms hold on these data?
   bayes-lssvm marginalise ripley.csv --target yc           integrate the hyperparameters out
 
@@ -63,11 +69,22 @@ examples:
   bayes-lssvm fit data.csv --target y
   bayes-lssvm fit data.csv --target y --ignore id name --out model.npz
   bayes-lssvm fit data.csv --target y --kernel rbf:sigma=1.3 --no-refine
-  bayes-lssvm fit data.csv --target y --class-prior no=0.9,yes=0.1 --json"""
+  bayes-lssvm fit data.csv --target y --class-prior no=0.9,yes=0.1 --json
+  bayes-lssvm fit data.csv --target y --kernel ard --criterion press-laplace
+  bayes-lssvm fit iris.csv --target class --coding ecoc --decoding bayes"""
+
+_SELECT_EXAMPLES = """\
+directions: backward removes inputs and forward adds them, with the kernel optimised anew at each step; ard optimises
+a kernel with a scale for each input once, and removes the least relevant inputs with the scales held.
+
+examples:
+  bayes-lssvm select data.csv --target y
+  bayes-lssvm select data.csv --target y --direction forward --kernel rbf
+  bayes-lssvm select data.csv --target y --direction ard --out selected.csv"""
 
 _PREDICT_EXAMPLES = """\
 Columns are matched to the model's inputs by name; their order is free and others are left aside.
-A class prior or costs are two numbers in the order of the classes (sorted), or label=number for both.
+A class prior or costs are a number for each class, in their order (sorted), or label=number for all.
 
 examples:
   bayes-lssvm predict model.npz new.csv
@@ -137,6 +154,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_predict(command("predict", "Predict each row of a table with a saved model.", _PREDICT_EXAMPLES))
     summary = "Rank kernels by their evidence: Bayes factors and probabilities."
     _add_compare(command("compare", summary, _KERNEL_HELP + "\n" + _COMPARE_EXAMPLES))
+    summary = "Search for the inputs that the evidence asks for, backward, forward or by relevance."
+    _add_select(command("select", summary, _SELECT_EXAMPLES))
     summary = "Tell whether the closed forms hold on a table: exact integrals beside them, and a verdict."
     _add_trust(command("trust", summary, _PRIOR_HELP + "\n" + _TRUST_EXAMPLES))
     summary = "Integrate the hyperparameters out: their posterior, the evidence, and predictions for new rows."
@@ -167,6 +186,16 @@ def _tolerance(text: str) -> float:
     return value
 
 
+def _price(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number ≥ 0")
+    return value
+
+
 def _add_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", help="table with a header; - is standard input")
     parser.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
@@ -191,6 +220,14 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
 def _add_fit(parser: argparse.ArgumentParser) -> None:
     _add_training(parser)
     parser.add_argument("--kernel", default="rbf", help="name, with parameters if wanted; see below (default rbf)")
+    parser.add_argument(
+        "--criterion",
+        choices=CRITERIA,
+        default="evidence",
+        help="what chooses kernel parameters: the evidence, or leave-one-out errors (default evidence)",
+    )
+    parser.add_argument("--coding", choices=CODINGS, help="code book for more than two classes (default ovo)")
+    parser.add_argument("--decoding", choices=DECODINGS, help="how its members decide (default bayes)")
     parser.add_argument("--class-prior", metavar="P,P", help="class probabilities where new data come from")
     parser.add_argument("--moderation", choices=MODERATIONS, help="form of the class probabilities (default class)")
     parser.add_argument("--out", metavar="FILE", help="save the model, for example as model.npz")
@@ -216,6 +253,18 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.set_defaults(run=run_compare)
+
+
+def _add_select(parser: argparse.ArgumentParser) -> None:
+    _add_table(parser)
+    parser.add_argument("--direction", choices=DIRECTIONS, default="backward", help="see below (default backward)")
+    parser.add_argument("--kernel", choices=KERNELS, help="default: ard backward, rbf forward")
+    parser.add_argument("--price", type=_price, metavar="NATS", help="what an input must bring (default ard 2, else 0)")
+    parser.add_argument("--no-occam", dest="occam", action="store_false", help="evidence without the Occam factor")
+    parser.add_argument("--seed", type=_seed, default=0, help="of the subset that sifts starts if N > 300 (default 0)")
+    parser.add_argument("--out", metavar="FILE", help="write the selected columns and the target as CSV here")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.set_defaults(run=run_select)
 
 
 def _add_integrated(parser: argparse.ArgumentParser, seed_help: str) -> None:

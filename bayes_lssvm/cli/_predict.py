@@ -93,6 +93,12 @@ def _classify(model: BayesianLSSVC, X: Array, args: argparse.Namespace) -> tuple
     classes = model.classes_.tolist()
     prior = class_prior_from(args.class_prior, classes)
     costs = costs_from(args.costs, classes)
+    if not hasattr(model, "predict_proba"):
+        for option, value in (("--class-prior", prior), ("--costs", costs)):
+            if value is not None:
+                raise InputError(f"{args.model} decodes by {model.decoding}, without probabilities for {option}.")
+        labels = model.predict(X)
+        return {"label": labels}, {"task": "classification", "classes": classes, "labels": labels}
     probabilities = model.predict_proba(X, class_prior=prior)
     labels = model.predict(X, class_prior=prior, costs=costs)
     columns = {"label": labels} | {f"P({label})": probabilities[:, k] for k, label in enumerate(classes)}

@@ -1,4 +1,4 @@
-"""From a table to inputs and target: which columns, and whether the target is two classes or a number."""
+"""From a table to inputs and target: which columns, and whether the target is classes or a number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MIN_ROWS = 3
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _FEW_VALUES = 10
 _TEXT_INPUT = "Code it as numbers, or leave the column out with --ignore {column}."
-_TEXT_TARGET = "For a target of two classes, use --task classification."
+_TEXT_TARGET = "For a target of classes, use --task classification."
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,11 @@ class Training:
         }
 
 
-def read_training(path: str, target: str, task: str, ignore: Sequence[str]) -> Training:
-    """Read a table for training. `task` may be "auto"; columns to `ignore` are neither read nor checked."""
+def read_training(path: str, target: str, task: str, ignore: Sequence[str], *, many_classes: bool = False) -> Training:
+    """Read a table for training. `task` may be "auto"; columns to `ignore` are neither read nor checked.
+
+    More than two classes are refused unless `many_classes`.
+    """
     table = read_table(path)
     table.find(target)
     left_out = {table.names[table.find(name)] for name in ignore}
@@ -88,12 +91,12 @@ def read_training(path: str, target: str, task: str, ignore: Sequence[str]) -> T
     if not np.ptp(X, axis=0).any():
         raise InputError(f"{table.source}: no input column varies, so there is nothing to learn from.")
     table.require_complete([target])
-    task = _choose_task(table, target) if task == "auto" else task
-    y, counts = _classes(table, target) if task == "classification" else (_numbers(table, target), {})
+    task = _choose_task(table, target, many_classes) if task == "auto" else task
+    y, counts = (_numbers(table, target), {}) if task == "regression" else _classes(table, target, many_classes)
     return Training(table.source, inputs, target, task, X, y, counts)
 
 
-def _choose_task(table: Table, target: str) -> str:
+def _choose_task(table: Table, target: str, many_classes: bool) -> str:
     cells = table.column(target)
     if not all(map(is_number, cells)) or len({float(cell) for cell in cells}) <= 2:
         return "classification"
@@ -102,12 +105,13 @@ def _choose_task(table: Table, target: str) -> str:
         say(
             "note",
             f"the target {quoted(target)} has {len(values)} whole numbers as values and is taken as a quantity "
-            "(regression); if they are classes, keep two of them, as only two are supported.",
+            "(regression); if they are classes, "
+            + ("use --task classification." if many_classes else "keep two of them: this command takes no more."),
         )
     return "regression"
 
 
-def _classes(table: Table, target: str) -> tuple[AnyArray, dict[Any, int]]:
+def _classes(table: Table, target: str, many: bool) -> tuple[AnyArray, dict[Any, int]]:
     """Labels as whole numbers if all of them are, else as text, and how many rows each has."""
     cells = table.column(target)
     if all(map(_WHOLE.fullmatch, cells)):
@@ -125,11 +129,16 @@ def _classes(table: Table, target: str) -> tuple[AnyArray, dict[Any, int]]:
             f"{table.source}: the target {quoted(target)} is {quoted(cells[0])} in all {len(y)} rows; "
             "two classes or varying numbers are needed."
         )
-    if len(counts) > 2:
+    if len(counts) > len(y) // 2 and len(counts) > 2:
+        raise InputError(
+            f"{table.source}: the target {quoted(target)} has {len(counts)} different values in {len(y)} rows; these "
+            "are hardly classes. For a target of numbers, use --task regression."
+        )
+    if len(counts) > 2 and not many:
         raise InputError(
             f"{table.source}: the target {quoted(target)} has {len(counts)} classes "
-            f"({listed((quoted(str(label)) for label in counts), 6)}), but only two classes are supported; "
-            "keep the rows of two of them, or make one class against the rest."
+            f"({listed((quoted(str(label)) for label in counts), 6)}), but this command is for two classes; "
+            "keep the rows of two of them, or make one class against the rest. fit takes any number."
         )
     return y, dict(counts)
 

@@ -26,6 +26,8 @@ class BayesianLSSVR(RegressorMixin, EvidenceLSSVM):  # type: ignore[misc]
         Optimise the kernel's parameters by the evidence, from several starts; False takes them as given.
     occam : bool, default True
         Whether the evidence that selects them has the Occam factor (5.2, 5.3) or is p(D | μ_MP, ζ_MP) alone.
+    criterion : {"evidence", "press", "press-br", "press-laplace", "press-curvature"}, default "evidence"
+        What chooses them: the evidence, or leave-one-out errors with γ (paper 1), as in `BayesianLSSVC`.
     prior_sd : float or pair of floats, default 3.0
         Widths of the prior of log μ and log ζ, the denominator of the Occam factor.
     standardise : bool, default True
@@ -37,6 +39,8 @@ class BayesianLSSVR(RegressorMixin, EvidenceLSSVM):  # type: ignore[misc]
     ----------
     mu_, zeta_, gamma_, gamma_eff_, kernel_, alpha_, intercept_, log_evidence_, log_occam_factor_, hyper_std_
         As in `BayesianLSSVC`; 1/zeta_ is the variance of the noise.
+    relevance_, selected_, columns_, press_
+        Relevance of the inputs (RBF and ARD kernels) and those that have a say, as in `BayesianLSSVC`.
     level3_, posterior_, refinement_, provenance_
         The results of the levels in full, and where they come from.
 
@@ -59,6 +63,7 @@ class BayesianLSSVR(RegressorMixin, EvidenceLSSVM):  # type: ignore[misc]
         *,
         refine: bool = True,
         occam: bool = True,
+        criterion: str = "evidence",
         prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
         standardise: bool = True,
         random_state: int = 0,
@@ -66,6 +71,7 @@ class BayesianLSSVR(RegressorMixin, EvidenceLSSVM):  # type: ignore[misc]
         self.kernel = kernel
         self.refine = refine
         self.occam = occam
+        self.criterion = criterion
         self.prior_sd = prior_sd
         self.standardise = standardise
         self.random_state = random_state
@@ -73,6 +79,7 @@ class BayesianLSSVR(RegressorMixin, EvidenceLSSVM):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> BayesianLSSVR:
         """Design the regressor on inputs X of shape (N, d) and targets y of shape (N,)."""
         X, y = self._check_training_inputs(X, y, numeric_target=True)
+        self._forget()
         self._design(X, check_regression_targets(y))
         return self
 

@@ -80,8 +80,8 @@ class BinaryLabels:
         if len(classes) > 2:
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is {kind}: y has "
-                f"{len(classes)} classes. For more than two, wrap the classifier, for example in "
-                "sklearn.multiclass.OneVsOneClassifier."
+                f"{len(classes)} classes. For more than two, use BayesianLSSVC, or put this estimator into "
+                "bayes_lssvm.multiclass.MulticlassLSSVC(member=...)."
             )
         if len(classes) < 2:
             raise ValueError(
@@ -116,11 +116,13 @@ def _as_floats(values: Any) -> Array:
 
 
 def resolve_class_prior(
-    class_prior: Sequence[float] | Mapping[Any, float] | None, classes: AnyArray, training: Array
+    class_prior: Sequence[float] | Mapping[Any, float] | str | None, classes: AnyArray, training: Array
 ) -> Array:
     """P(y) in the order of `classes`: the training frequencies if None is given (section 6.2, step 4)."""
     if class_prior is None:
         return training
+    if isinstance(class_prior, str) and class_prior == "equal":
+        return np.full(len(classes), 1.0 / len(classes))
     if isinstance(class_prior, Mapping):
         unknown = set(class_prior) - set(classes.tolist())
         if unknown or len(class_prior) != len(classes):
@@ -133,7 +135,7 @@ def resolve_class_prior(
     if prior.shape != (len(classes),) or not np.all(prior > 0) or not np.isclose(prior.sum(), 1.0, atol=1e-6):
         raise ValueError(
             f"class_prior must be {len(classes)} positive probabilities that sum to one, in the order of the classes "
-            f"{classes.tolist()}, got {class_prior!r}."
+            f'{classes.tolist()}, or "equal", got {class_prior!r}.'
         )
     return np.asarray(prior / prior.sum())
 

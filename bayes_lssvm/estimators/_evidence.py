@@ -11,17 +11,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._errors import BayesLSSVMWarning, EvidenceDivergenceWarning, InterpolationWarning, NoSignalWarning, warn
 from .._memory import require_matrices
-from .._typing import Array
+from .._typing import AnyArray, Array
 from ..comparison import Comparison, compare
-from ..evidence_gradient import Objective
-from ..kernels import Kernel, as_kernel
+from ..kernels import ARD, Kernel, as_kernel
 from ..level1 import DualPosterior
-from ..level3 import Level3, as_prior_sd, evaluate
+from ..level3 import Level3, evaluate
+from ..press_selection import PressSelection
 from ..provenance import provenance
-from ..refinement import Refinement, refine
+from ..refinement import Refinement
+from ._choice import check_criterion, choose, relevance
 from ._common import LSSVMBase
 
 _MATRICES_IN_FIT = 6
+_IRRELEVANT = 100.0  # of √d, the scale of inputs that matter
 
 
 class EvidenceLSSVM(LSSVMBase):
@@ -30,6 +32,7 @@ class EvidenceLSSVM(LSSVMBase):
     kernel: Kernel | str
     refine: bool
     occam: bool
+    criterion: str
     prior_sd: float | tuple[float, float]
     random_state: int
 
@@ -37,29 +40,41 @@ class EvidenceLSSVM(LSSVMBase):
     level3_: Level3
     posterior_: DualPosterior
     refinement_: Refinement | None
+    press_: PressSelection | None
+    columns_: AnyArray
     X_fit_: Array
     y_fit_: Array
     provenance_: dict[str, Any]
 
+    def _forget(self) -> None:
+        """Drop what an earlier fit found, as another kernel or number of classes has other attributes."""
+        keep = {"n_features_in_", "feature_names_in_"}
+        for name in [name for name in vars(self) if name.endswith("_") and name not in keep]:
+            delattr(self, name)
+
     def _design(self, X: Array, y: Array) -> Array:
         """Design the model and return the kernel matrix, for what the classifier adds."""
         kernel = as_kernel(self.kernel, X.shape[1])
+        check_criterion(self.criterion, kernel, self.refine)
         require_matrices(
             len(X),
             _MATRICES_IN_FIT,
             'Design on a random subset, or use LSSVC or LSSVR with solver="cg" and a given gamma.',
         )
-        self.X_fit_ = self._standardised_training_inputs(X)
-        self.y_fit_ = y
-        self.refinement_ = None
-        if self.refine:
-            self.refinement_ = refine(
-                kernel, self.X_fit_, y, occam=self.occam, prior_sd=self.prior_sd, seed=self.random_state
-            )
-            chosen = self.refinement_.optima[0]
-        else:
-            chosen = Objective(self.X_fit_, y, self.occam, as_prior_sd(self.prior_sd)).evaluate(kernel)
-        self.kernel_ = chosen.kernel
+        inputs = self._standardised_training_inputs(X)
+        chosen = choose(
+            kernel,
+            inputs,
+            y,
+            criterion=self.criterion,
+            refine_kernel=self.refine,
+            occam=self.occam,
+            prior_sd=self.prior_sd,
+            seed=self.random_state,
+        )
+        self.kernel_, self.columns_ = chosen.kernel, chosen.columns
+        self.X_fit_, self.y_fit_ = np.ascontiguousarray(inputs[:, chosen.columns]), y
+        self.refinement_, self.press_ = chosen.refinement, chosen.press
         self.level3_ = evaluate(chosen.reduction, prior_sd=self.prior_sd, level2=chosen.level2)
         mu, zeta = chosen.level2.mu, chosen.level2.zeta
         K = self.kernel_(self.X_fit_)
@@ -68,6 +83,11 @@ class EvidenceLSSVM(LSSVMBase):
         self._publish()
         self._warn()
         return K
+
+    def _new_inputs(self, X: Any) -> Array:
+        """Standardised inputs, without the columns that were removed."""
+        inputs = super()._new_inputs(X)
+        return inputs if len(self.columns_) == inputs.shape[1] else np.ascontiguousarray(inputs[:, self.columns_])
 
     def _publish(self) -> None:
         level3, level2 = self.level3_, self.level3_.level2
@@ -83,8 +103,14 @@ class EvidenceLSSVM(LSSVMBase):
             "log_zeta_hessian": level3.hessian.log_zeta,
             "correlation_hessian": level3.hessian.correlation,
         }
+        found = relevance(self.kernel_, self.X_fit_, self.columns_, self.n_features_in_)
+        if found is not None:
+            self.relevance_, self.selected_ = found
 
     def _warn(self) -> None:
+        if self.press_ is not None:
+            self._warn_of_press(self.press_)
+            return
         level2 = self.level3_.level2
         if level2.status == "no signal":
             warn(
@@ -106,12 +132,40 @@ class EvidenceLSSVM(LSSVMBase):
                 "the Occam factor was bounded by the prior's width. Prefer occam=False for these data.",
                 EvidenceDivergenceWarning,
             )
-        if self.refinement_ is not None and self.refinement_.at_bound and level2.status == "interior":
+        edges = self._edges()
+        if edges and level2.status == "interior":
             warn(
-                f"The evidence is still rising at the edge of the search for {', '.join(self.refinement_.at_bound)} "
-                f"(kernel {self.kernel_!s}); a simpler kernel may serve as well.",
+                f"The evidence is still rising at the edge of the search for {', '.join(edges)} (kernel "
+                f"{self.kernel_!s}); a simpler kernel may serve as well.",
                 BayesLSSVMWarning,
             )
+
+    def _warn_of_press(self, found: PressSelection) -> None:
+        """What leave-one-out errors cannot vouch for; `select_by_press` has warned where there is no signal."""
+        if found.status == "flat limit":
+            warn(
+                f"Flat limit: {self.criterion!r} has no minimum at a kernel of finite width here. The kernel is nearly "
+                'constant over the data and γ large to match, which is a linear model as a rule; kernel="linear" says '
+                "the same with less.",
+                BayesLSSVMWarning,
+            )
+        elif found.status == "interpolation":
+            warn(
+                f"Interpolation: leave-one-out errors fall up to the largest γ that was tried ({found.gamma:.3g}), so "
+                "that nothing but the kernel's width holds the model back.",
+                InterpolationWarning,
+            )
+
+    def _edges(self) -> tuple[str, ...]:
+        """Parameters at an edge of the search that tell of a wrong kernel."""
+        names = () if self.refinement_ is None else self.refinement_.at_bound
+        if not isinstance(self.kernel_, ARD):
+            return names
+        # the largest scale there is means that an input is irrelevant, which is what such a kernel is for
+        irrelevant = np.asarray(self.kernel_.scales) > _IRRELEVANT * np.sqrt(len(self.kernel_.scales))
+        if irrelevant.all():
+            return names
+        return tuple(n for n, idle in zip(self.kernel_.param_names, irrelevant, strict=True) if n in names and not idle)
 
     def latent(self, X: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
         """z_MP = Σ α_i K(x, x_i) + b for each row of X, and on request its posterior standard deviation σ_z."""

@@ -36,6 +36,7 @@ from ._shared import SharedDesign, design_shared
 _RULES: dict[str, Rule] = {"bayes": "mixture", "bayes-sequential": "sequential", "bayes-printed": "printed"}
 PROBABILISTIC: tuple[str, ...] = (*_RULES, "coupling")
 DECODINGS: tuple[str, ...] = (*PROBABILISTIC, "hamming", "loss", "hinge")
+_SUREST = 1e8  # nats: members that interpolate are surer than this by rounding alone
 
 
 def _has_probabilities(model: Any) -> bool:
@@ -95,7 +96,7 @@ class MulticlassLSSVC(ClassifierMixin, LSSVMBase):  # type: ignore[misc]
     members_ : list of length L
         Fitted estimators, or `SharedMember`s, which have the same attributes (`mu_`, `zeta_`, `kernel_`, `level3_`, …).
     design_ : SharedDesign or None
-        What members that share a kernel have in common.
+        What members that share a kernel have in common; `inputs_` and `labels_` are the data it was made from.
     training_frequencies_ : array of shape (M,)
     log_evidence_ : float
         Sum of the members' log evidences, where they have one.
@@ -128,7 +129,7 @@ class MulticlassLSSVC(ClassifierMixin, LSSVMBase):  # type: ignore[misc]
         member: BaseEstimator | None = None,
         refine: bool = True,
         occam: bool = True,
-        class_prior: ClassPrior | str = None,
+        class_prior: ClassPrior = None,
         costs: Any = None,
         moderation: str = "class",
         prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
@@ -173,6 +174,7 @@ class MulticlassLSSVC(ClassifierMixin, LSSVMBase):  # type: ignore[misc]
         inputs = self._standardised_training_inputs(X)
         self.design_ = None
         if kernel is not None and self._shares_work(kernel):
+            self.inputs_, self.labels_ = inputs, labels  # a model file has them instead of the design
             self.design_ = design_shared(
                 inputs,
                 labels,
@@ -283,27 +285,34 @@ class MulticlassLSSVC(ClassifierMixin, LSSVMBase):  # type: ignore[misc]
         check_is_fitted(self, "members_")
         inputs = self._new_inputs(X)
         if self.design_ is not None:
-            return self.design_.log_ratios(inputs, self.moderation)
+            return np.clip(self.design_.log_ratios(inputs, self.moderation), -_SUREST, _SUREST)
         positive, negative = (
             (side.T @ self.training_frequencies_) for side in (self.code_book_ > 0, self.code_book_ < 0)
         )
         shares = (positive / (positive + negative)).tolist()
         ratios = [log_ratio_of(member, inputs, share) for member, share in zip(self.members_, shares, strict=True)]
-        return np.stack(ratios, axis=1)
+        return np.clip(np.stack(ratios, axis=1), -_SUREST, _SUREST)
 
-    def _prior(self, class_prior: ClassPrior | str) -> Array:
+    def output_moments(self, X: Any) -> tuple[Array, Array]:
+        """Mean z_MP and posterior variance σ_z² of the members' outputs, each of shape (n, L); for LS-SVM members."""
+        check_is_fitted(self, "members_")
+        inputs = self._new_inputs(X)
+        if self.design_ is not None:
+            return self.design_.output_moments(inputs)
+        if not all(isinstance(member, BayesianLSSVC) for member in self.members_):
+            raise ValueError(f"Only members of the kind BayesianLSSVC have error bars of z, not {self.member!r}.")
+        pairs = [member.latent(inputs, return_std=True) for member in self.members_]
+        return np.stack([z for z, _ in pairs], axis=1), np.stack([sd**2 for _, sd in pairs], axis=1)
+
+    def _prior(self, class_prior: ClassPrior) -> Array:
         given = self.class_prior if class_prior is None else class_prior
-        if isinstance(given, str):
-            if given != "equal":
-                raise ValueError(f'class_prior must be probabilities, "equal" or None, got {given!r}.')
-            return np.full(len(self.classes_), 1.0 / len(self.classes_))
         return resolve_class_prior(given, self.classes_, self.training_frequencies_)
 
     def _costs(self, costs: Any) -> Array | None:
         given = self.costs if costs is None else costs
         return None if given is None else resolve_cost_matrix(given, self.classes_)
 
-    def _log_posterior(self, X: Any, class_prior: ClassPrior | str) -> Array:
+    def _log_posterior(self, X: Any, class_prior: ClassPrior) -> Array:
         ratios, prior = self.log_ratios(X), self._prior(class_prior)
         if self.decoding == "coupling":
             logs = np.log(couple_pairwise(self.code_book_, ratios)) + np.log(prior)
@@ -311,13 +320,13 @@ class MulticlassLSSVC(ClassifierMixin, LSSVMBase):  # type: ignore[misc]
         return bayes_log_posterior(self.code_book_, ratios, prior, rule=_RULES[self.decoding])
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any, *, class_prior: ClassPrior | str = None) -> Array:
+    def predict_proba(self, X: Any, *, class_prior: ClassPrior = None) -> Array:
         """P(c | x) for each row of X, in the order of `classes_`, of shape (n, M)."""
         logs = self._log_posterior(X, class_prior)
         probabilities = np.exp(logs)
         return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
 
-    def decision_function(self, X: Any, *, class_prior: ClassPrior | str = None, costs: Any = None) -> Array:
+    def decision_function(self, X: Any, *, class_prior: ClassPrior = None, costs: Any = None) -> Array:
         """Scores of the classes for each row of X, of shape (n, M): the decision is the largest.
 
         Log probabilities for decodings that have them, minus expected costs if costs are given, otherwise minus the
@@ -326,7 +335,7 @@ class MulticlassLSSVC(ClassifierMixin, LSSVMBase):  # type: ignore[misc]
         scores = self._scores(X, class_prior, costs)
         return np.asarray(scores[:, 1] - scores[:, 0]) if len(self.classes_) == 2 else scores
 
-    def _scores(self, X: Any, class_prior: ClassPrior | str, costs: Any) -> Array:
+    def _scores(self, X: Any, class_prior: ClassPrior, costs: Any) -> Array:
         check_is_fitted(self, "members_")
         if self.decoding not in PROBABILISTIC:
             if class_prior is not None or costs is not None:
@@ -342,7 +351,7 @@ class MulticlassLSSVC(ClassifierMixin, LSSVMBase):  # type: ignore[misc]
             return np.asarray(logs + np.array([0.0, cost_log_odds(matrix)]))
         return np.asarray(-np.exp(logs) @ matrix)
 
-    def predict(self, X: Any, *, class_prior: ClassPrior | str = None, costs: Any = None) -> AnyArray:
+    def predict(self, X: Any, *, class_prior: ClassPrior = None, costs: Any = None) -> AnyArray:
         """The label of the largest score, or of least expected cost, for each row of X."""
         decided = np.argmax(self._scores(X, class_prior, costs), axis=1)
         return np.asarray(self.classes_[decided])

@@ -48,6 +48,11 @@ class SharedDesign:
         """Log p(x | y=+1) − log p(x | y=−1) of each bit for each row of X, of shape (n, L)."""
         return self._gather([posterior.log_ratios(X, moderation) for posterior in self.posteriors])
 
+    def output_moments(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance of each bit's output for each row of X, each of shape (n, L)."""
+        pairs = [posterior.latent_moments(X) for posterior in self.posteriors]
+        return self._gather([mean for mean, _ in pairs]), self._gather([variance for _, variance in pairs])
+
     def complaints(self) -> list[Complaint]:
         """What the binary estimator would have warned of."""
         found = []

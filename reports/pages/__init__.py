@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from reports.page import Page, Row, Table
+from validation.reproduce import TABLES
 from validation.studies import STUDIES
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 PAGES: dict[str, str] = {name: f"reports.pages.{name.replace('-', '_')}" for name in STUDIES}
 """Name of the study to module; each module has a function `page(result)`."""
+
+TABLE_PAGES: dict[str, str] = {name: f"reports.pages.{name.replace('-', '_')}" for name in TABLES}
+"""Name of a reproduced table to module, likewise; a table without one gets a plain page."""
 
 
 def available() -> tuple[str, ...]:
@@ -32,14 +36,30 @@ def page_of(result: StudyResult) -> Page:
     Where cells could not be computed and the study's page cannot do without them, a page that says so takes its place:
     it has the failures, the diagnostics and the provenance, and no numbers.
     """
-    module = import_module(PAGES[result.study])
     try:
-        page: Page = module.page(result)
+        page: Page = _page(result)
     except Exception:
         if not any(finished.error for finished in result.cells):
             raise  # nothing is missing, so the page's own code is wrong
         return without_numbers(result)
     return page
+
+
+def _page(result: StudyResult) -> Page:
+    if result.study in PAGES:
+        found: Page = import_module(PAGES[result.study]).page(result)
+        return found
+    if _exists(TABLE_PAGES[result.study]):
+        shown: Page = import_module(TABLE_PAGES[result.study]).page(result)
+        return shown
+    from reports.reproduction import plain_page  # which draws: only where it is needed
+
+    return plain_page(result)
+
+
+def available_tables() -> tuple[str, ...]:
+    """Names of the reproduced tables whose modules are here, in the registry's order."""
+    return tuple(name for name, module in TABLES.items() if _exists(module))
 
 
 def without_numbers(result: StudyResult) -> Page:

@@ -1,0 +1,132 @@
+"""The page "Reproduction": all tables of the papers, entry by entry reproduced, better or worse, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from reports.figures import GREY, new_figure
+from reports.index import REPRODUCTION
+from reports.page import Page, Picture, Row, Section, Table
+from reports.reproduction import COLOURS, STYLE, comparison_table, counts, differences_table, verdict_sentences
+from validation.experiment import SIZES, Size, StudyResult
+from validation.reproduce import TABLES, ReproducedTable, Verdict
+
+TITLE = "Reproduction: the papers' tables, ours beside theirs"
+INTRODUCTION = (
+    "Every table of the five source texts that can be computed again, entry by entry: reproduced where our mean lies "
+    "within two of the paper's standard deviations (or within two standard errors of the difference, where the paper "
+    "prints those), otherwise better or worse, and why."
+)
+METHODS = (
+    "Each table is a set of cells, data set × algorithm × randomisation. All algorithms of a table see the same "
+    "randomisations. An algorithm gets training rows alone and is scored on test rows afterwards, so nothing is tuned "
+    "on test data. Seeds follow from the name of the data set and the number of the randomisation.",
+    "The papers' partitions, candidate sets and codings are not published for the most part. Two figures of two "
+    "laboratories on other random partitions differ by chance alone; the paper's standard deviation over its "
+    "partitions is the yardstick, and it is itself estimated from ten.",
+)
+_SHOWN: tuple[Verdict, ...] = ("reproduced", "better", "worse")
+_ALL: tuple[Verdict, ...] = (*_SHOWN, "ours alone", "not computed")
+
+
+def page(found: Sequence[tuple[ReproducedTable, StudyResult]], missing: Sequence[str] = ()) -> Page:
+    """The overview of the tables that have been computed, and the names of those that have not."""
+    tables = [table for table, _ in found]
+    total = counts(tables)
+    compared = sum(total[verdict] for verdict in _SHOWN)
+    verdict = [
+        f"{len(tables)} of {len(tables) + len(missing)} tables have been computed. Of {compared} entries that the "
+        f"papers print, {total['reproduced']} are reproduced, {total['better']} are better and {total['worse']} are "
+        f"worse. {total['ours alone']} more are ours alone."
+    ]
+    if missing:
+        verdict.append(f"Not computed yet: {', '.join(missing)}.")
+    sections = [Section("Verdicts by table", pictures=(_picture(tables),))] if compared else []
+    sections += [_section(table) for table in tables]
+    return Page(
+        name=REPRODUCTION,
+        title=TITLE,
+        introduction=INTRODUCTION,
+        verdict=tuple(verdict),
+        key_table=_counts_table(tables, missing),
+        sections=tuple(sections),
+        methods=METHODS,
+        result=_joined([result for _, result in found]),
+    )
+
+
+def _section(table: ReproducedTable) -> Section:
+    differences = differences_table(table)
+    shown = (comparison_table(table),) if differences is None else (comparison_table(table), differences)
+    note = f"The page {table.name} has the figures, statistics and methods of this table."
+    return Section(table.title, (*verdict_sentences(table), note), shown)
+
+
+def _counts_table(tables: Sequence[ReproducedTable], missing: Sequence[str]) -> Table:
+    rows = [Row(t.source, tuple(str(counts([t])[verdict]) for verdict in _ALL)) for t in tables]
+    rows += [Row(name, ("–",) * (len(_ALL) - 1) + ("all",)) for name in missing]
+    return Table("Entries by verdict", ("table", *_ALL), tuple(rows))
+
+
+def _picture(tables: Sequence[ReproducedTable]) -> Picture:
+    with matplotlib.rc_context(STYLE):
+        figure = _figure(tables)
+    words = "; ".join(f"{t.source}: " + ", ".join(f"{counts([t])[v]} {v}" for v in _SHOWN) for t in tables)
+    return Picture(
+        "verdicts",
+        figure,
+        f"Shares of entries by verdict. {words}.",
+        "Share of the entries that can be compared, by verdict; the numbers are counts of entries.",
+    )
+
+
+def _figure(tables: Sequence[ReproducedTable]) -> Figure:
+    figure = new_figure(8.0, 0.42 * len(tables) + 1.0)
+    axes = figure.add_subplot()
+    for place, table in enumerate(tables):
+        found = counts([table])
+        whole, left = sum(found[verdict] for verdict in _SHOWN) or 1, 0.0
+        for verdict in _SHOWN:
+            share = 100.0 * found[verdict] / whole
+            axes.barh(place, share, left=left, height=0.62, color=COLOURS[verdict], label=None if place else verdict)
+            if found[verdict]:
+                axes.text(left + share / 2, place, str(found[verdict]), ha="center", va="center", color="white")
+            left += share
+    axes.set_yticks(range(len(tables)), [table.source for table in tables])
+    axes.set_ylim(len(tables) - 0.5, -0.5)
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("% of the entries that can be compared")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(axis="y", length=0, labelcolor=GREY if not tables else "black")
+    figure.legend(loc="outside upper right", ncols=3)
+    return figure
+
+
+def _joined(results: Sequence[StudyResult]) -> StudyResult:
+    """The tables' results as one, for provenance and failures; cells keep their table's name in front."""
+    size: Size = min((r.size for r in results), key=SIZES.index, default="full")
+    record: dict[str, Any] = {
+        "data": "as the tables name them; each cell holds the hash of its set",
+        "version": ", ".join(f"{r.study} {r.provenance['version']}" for r in results) or "–",
+        "tables": ", ".join(f"{r.study} ({r.size}, {len(r.cells)} cells)" for r in results) or "none",
+    }
+    if results:
+        record["seconds"] = sum(r.provenance["seconds"] for r in results)
+        record["first_date"] = min(r.provenance["first_date"] for r in results)
+        record["date"] = max(r.provenance["date"] for r in results)
+        names = dict.fromkeys(name for r in results for name in r.provenance["versions"])
+        record["versions"] = {
+            name: ", ".join(sorted({r.provenance["versions"].get(name, "–") for r in results})) for name in names
+        }
+    return StudyResult(REPRODUCTION, TITLE, size, None, (), record, Path())
+
+
+def names_of(found: Sequence[tuple[ReproducedTable, StudyResult]]) -> tuple[str, ...]:
+    """Tables of the registry that are not among these."""
+    return tuple(name for name in TABLES if name not in {result.study for _, result in found})

@@ -1,0 +1,131 @@
+"""A table of a paper, ours beside theirs, and the verdict on each of its entries.
+
+An entry is *reproduced* where our mean lies within two of the paper's standard deviations of the paper's mean. Where a
+paper prints standard errors of means instead, the two means are compared by z = (ours − theirs) / √(se² + se²), and
+|z| ≤ 2 is reproduced. Otherwise it is *better* or *worse*, and the table says why.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+Verdict = Literal["reproduced", "better", "worse", "ours alone", "not computed"]
+
+
+class Published(NamedTuple):
+    """A figure as a paper prints it.
+
+    Attributes
+    ----------
+    mean : float
+    spread : float or None
+        What stands behind the ±.
+    kind : "sd" or "se"
+        Whether that is the standard deviation over randomisations or the standard error of their mean.
+    marked : str
+        The paper's typographic mark, "best", "5 %", …
+    """
+
+    mean: float
+    spread: float | None = None
+    kind: Literal["sd", "se"] = "sd"
+    marked: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One figure of a table.
+
+    Attributes
+    ----------
+    row, column : str
+    scores : tuple of float
+        Ours, one a randomisation, in the order of randomisations.
+    published : Published or None
+    why : str
+        Explains a difference; a sentence.
+    """
+
+    row: str
+    column: str
+    scores: tuple[float, ...]
+    published: Published | None = None
+    why: str = ""
+
+    @property
+    def mean(self) -> float:
+        """Mean of our scores; nan without any."""
+        return float(np.mean(self.scores)) if self.scores else math.nan
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of our scores (N − 1); nan for fewer than two."""
+        return float(np.std(self.scores, ddof=1)) if len(self.scores) > 1 else math.nan
+
+    @property
+    def se(self) -> float:
+        """Standard error of our mean."""
+        return self.sd / math.sqrt(len(self.scores)) if len(self.scores) > 1 else math.nan
+
+    @property
+    def distance(self) -> float:
+        """(ours − theirs) in the paper's standard deviations, or z for published standard errors; nan if unknown."""
+        if self.published is None or self.published.spread is None or not self.scores:
+            return math.nan
+        difference = self.mean - self.published.mean
+        scale = self.published.spread
+        if self.published.kind == "se":
+            scale = math.hypot(scale, self.se if math.isfinite(self.se) else 0.0)
+        if scale == 0.0:
+            return 0.0 if difference == 0.0 else math.copysign(math.inf, difference)
+        return difference / scale
+
+
+@dataclass(frozen=True)
+class ReproducedTable:
+    """A table of a paper with our figures.
+
+    Attributes
+    ----------
+    name : str
+        Of the study: "paper0-table1".
+    title, source : str
+        What it shows, and where it stands: "Paper 0, Table 1".
+    measure : str
+        "test set accuracy, %".
+    higher_is_better : bool
+    rows, columns : tuple of str
+        In the paper's order.
+    entries : tuple of Entry
+    absent : tuple of str
+        Sentences on what could not be computed here and why.
+    """
+
+    name: str
+    title: str
+    source: str
+    measure: str
+    higher_is_better: bool
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    absent: tuple[str, ...] = field(default=())
+
+    def entry(self, row: str, column: str) -> Entry | None:
+        """The entry at this place, if there is one."""
+        return next((e for e in self.entries if (e.row, e.column) == (row, column)), None)
+
+    def verdict(self, entry: Entry) -> Verdict:
+        """What became of an entry."""
+        if not entry.scores:
+            return "not computed"
+        distance = entry.distance
+        if math.isnan(distance):
+            return "ours alone"
+        if abs(distance) <= 2.0:
+            return "reproduced"
+        return "better" if (distance > 0) == self.higher_is_better else "worse"
