@@ -30,7 +30,7 @@ from scipy.special import expit
 from ._blas import fortran_copy, product
 from ._errors import NotPositiveSemidefiniteError, require_positive
 from ._typing import Array
-from .spectrum import CentredSpectrum, _reflect_symmetric, _reflector
+from .spectrum import CentredSpectrum, reflect_symmetric, reflector
 
 __all__ = [
     "LeaveOneOut",
@@ -291,8 +291,8 @@ class LeaveOneOutSpectrum:
         if not bias:
             eigenvalues, V = eigh(A, lower=True, driver="evd", overwrite_a=True, check_finite=False)
             return cls(_floored(eigenvalues, K, w), V, y, w, 0.0, np.zeros(len(y)))
-        v, tau = _reflector(root / np.linalg.norm(root))
-        inner = np.asfortranarray(_reflect_symmetric(A, v, tau)[1:, 1:])
+        v, tau = reflector(root / np.linalg.norm(root))
+        inner = np.asfortranarray(reflect_symmetric(A, v, tau)[1:, 1:])
         eigenvalues, U = eigh(inner, lower=True, driver="evd", overwrite_a=True, check_finite=False)
         V = np.empty((len(y), len(y) - 1), order="F")
         V[0] = 0.0

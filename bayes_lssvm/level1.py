@@ -31,7 +31,7 @@ from ._typing import AnyArray, Array
 from .kernels import Kernel
 from .spectrum import CentredSpectrum
 
-_BLOCK_DOUBLES = 8_000_000
+BLOCK_DOUBLES = 8_000_000
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ class DualPosterior:
         variance : bool
             Whether the whitened rows are needed.
         """
-        rows = max(1, _BLOCK_DOUBLES // max(self.n, 1))
+        rows = max(1, BLOCK_DOUBLES // max(self.n, 1))
         averages = np.stack([g / g.sum() for g in groups], axis=1) if groups else np.empty((self.n, 0))
         columns = np.column_stack([self.alpha, np.full(self.n, 1.0 / self.n), averages])
         for start in range(0, len(X), rows):

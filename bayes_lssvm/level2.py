@@ -27,8 +27,8 @@ from .spectrum import CentredSpectrum, Reduction
 Status = Literal["interior", "no signal", "interpolation"]
 
 # The scan of log γ: sums of sigmoids in log γ cannot hide a minimum between points half a nat apart.
-_MIN_GAMMA_LAMBDA = 1e-8
-_SCAN_STEP = 0.5
+MIN_GAMMA_LAMBDA = 1e-8
+SCAN_STEP = 0.5
 # Against noise alone, a maximised gain below this many nats is what chance gives (see docs/levels.md).
 NO_SIGNAL_GAIN = 2.0
 
@@ -189,8 +189,8 @@ def optimise(reduction: Reduction) -> Level2:
         raise ValueError("All targets are equal, so there is nothing to infer; μ and ζ are not defined.")
     high = np.log(reduction.gamma_max)
     # a kernel that does not vary over the data (λ_max at rounding) leaves a short range, and no signal
-    low = min(np.log(_MIN_GAMMA_LAMBDA / reduction.lambda_max), high - 1.0)
-    grid = np.linspace(low, high, int(np.ceil((high - low) / _SCAN_STEP)) + 1)
+    low = min(np.log(MIN_GAMMA_LAMBDA / reduction.lambda_max), high - 1.0)
+    grid = np.linspace(low, high, int(np.ceil((high - low) / SCAN_STEP)) + 1)
     costs = j4(reduction, np.exp(grid))
     j4_noise = (n - 1) * np.log(0.5 * reduction.total)  # the limit γ → 0
 
@@ -310,7 +310,7 @@ def _iterate(
     reduction: Reduction, mu: float, zeta: float, tolerance: float, max_iter: int, count: float | None
 ) -> FixedPoint:
     n = reduction.n
-    low, high = _MIN_GAMMA_LAMBDA / reduction.lambda_max, reduction.gamma_max
+    low, high = MIN_GAMMA_LAMBDA / reduction.lambda_max, reduction.gamma_max
     for iteration in range(1, max_iter + 1):
         gamma = zeta / mu
         sums = reduction.sums(np.array([gamma]))

@@ -73,7 +73,7 @@ def log_odds(
     training_plus : float
         N₊/N, which the softmax form has built in.
     """
-    X = _within_range(posterior, X)
+    X = within_range(posterior, X)
     prior = float(np.log(prior_plus) - np.log1p(-prior_plus))
     if moderation == "class":
         return class_log_odds(*centres.moments(posterior, X), centres.zeta_star) + prior
@@ -85,7 +85,7 @@ def log_odds(
     raise ValueError(f"moderation must be one of {', '.join(MODERATIONS)}, got {moderation!r}.")
 
 
-def _within_range(posterior: DualPosterior, X: Array) -> Array:
+def within_range(posterior: DualPosterior, X: Array) -> Array:
     """X with points so far out that K(x, x) overflows drawn in towards the origin.
 
     The log odds of a linear or polynomial kernel tend to a limit along each ray, so that at K(x, x) = 1e100 the point
@@ -121,7 +121,7 @@ def discriminant(posterior: DualPosterior, centres: ClassCentres, X: Array, *, p
 
     σ_e² is the geometric mean of the two variances, and the noise is 1/ζ_* (3.16), not the 1/ζ of the print.
     """
-    plus, minus = centres.moments(posterior, _within_range(posterior, X))
+    plus, minus = centres.moments(posterior, within_range(posterior, X))
     m_plus, m_minus = centres.projected_mean
     output = plus.mean + m_plus
     sigma_e2 = np.sqrt(plus.variance * minus.variance)

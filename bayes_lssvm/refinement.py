@@ -99,7 +99,7 @@ def refine(
         only = objective.evaluate(kernel)
         return Refinement(kernel, only.value, (only,), 1, True, ())
     bounds = kernel.log_bounds(X)
-    starts = _without_repeats(np.clip(kernel.starting_points(X), bounds[:, 0], bounds[:, 1]))
+    starts = without_repeats(np.clip(kernel.starting_points(X), bounds[:, 0], bounds[:, 1]))
     if len(y) <= _SUBSET:
         climbs = [_climb(objective, kernel, start, bounds) for start in _promising(objective, kernel, starts)]
     else:
@@ -118,7 +118,8 @@ def refine(
     )
 
 
-def _without_repeats(starts: Array) -> Array:
+def without_repeats(starts: Array) -> Array:
+    """Starts, one a row, that differ by more than a hundredth, in their order."""
     _, first = np.unique(np.round(starts, 2), axis=0, return_index=True)
     return starts[np.sort(first)]
 
@@ -129,7 +130,7 @@ def _promising(objective: Objective, kernel: Kernel, starts: Array) -> Array:
     if not np.isfinite(values).any():
         objective.evaluate(kernel)  # says what is wrong with it
     order = np.argsort(starts[:, 0], kind="stable")
-    peaks = order[_is_peak(values[order])] if starts.shape[1] == 1 else np.arange(len(starts))
+    peaks = order[is_peak(values[order])] if starts.shape[1] == 1 else np.arange(len(starts))
     ranked = peaks[np.argsort(-values[peaks], kind="stable")][:_MAX_CLIMBS]
     return starts[ranked[values[ranked] > values[ranked[0]] - _HOPELESS]]
 
@@ -142,7 +143,7 @@ def _rank_or_nothing(objective: Objective, kernel: Kernel) -> float:
         return -np.inf
 
 
-def _is_peak(values: Array) -> AnyArray:
+def is_peak(values: Array) -> AnyArray:
     """Where a sequence is no lower than its neighbours and higher than one of them; the maximum in any case."""
     values = np.where(np.isfinite(values), values, values[np.isfinite(values)].min() - 1.0)
     left, right = np.append(values[0], values[:-1]), np.append(values[1:], values[-1])
@@ -228,8 +229,8 @@ def _polish(objective: Objective, small: Objective, found: Evaluation, bounds: A
 
     try:
         scale = len(small.y) / len(objective.y)
-        inverse = scale * _inverse_curvature(lambda x: ascend(small, x)[1], start, box)
-        end, value, count, converged = _quasi_newton(lambda x: ascend(objective, x), start, inverse, box)
+        inverse = scale * inverse_curvature(lambda x: ascend(small, x)[1], start, box)
+        end, value, count, converged = quasi_newton(lambda x: ascend(objective, x), start, inverse, box)
     except (np.linalg.LinAlgError, NotPositiveSemidefiniteError):  # a step too far for the matrix
         return _climb(objective, kernel, found.kernel.log_params, bounds)
     final = objective.evaluate(kernel.with_log_params(end if objective.occam else end[1:]))
@@ -240,7 +241,7 @@ def _polish(objective: Objective, small: Objective, found: Evaluation, bounds: A
     return replace(climb, n_evaluations=climb.n_evaluations + count + 1)
 
 
-def _inverse_curvature(gradient: Callable[[Array], Array], x: Array, bounds: Array) -> Array:
+def inverse_curvature(gradient: Callable[[Array], Array], x: Array, bounds: Array) -> Array:
     """Inverse of minus the Hessian at x by differences of gradients, made positive definite."""
     step = 1e-3
     centre = gradient(x)
@@ -254,7 +255,7 @@ def _inverse_curvature(gradient: Callable[[Array], Array], x: Array, bounds: Arr
     return np.asarray((vectors / floored) @ vectors.T)
 
 
-def _quasi_newton(
+def quasi_newton(
     function: Callable[[Array], tuple[float, Array]], x: Array, inverse: Array, bounds: Array, max_iter: int = 40
 ) -> tuple[Array, float, int, bool]:
     """BFGS ascent from x with a given inverse curvature: the last point, its value, evaluations, whether it converged.

@@ -28,7 +28,7 @@ from ._typing import Array
 
 _EPS = float(np.finfo(float).eps)
 # stands for the scale of a kernel matrix of zeros
-_TINY = 1e-100
+TINY = 1e-100
 # γ λ_max beyond which 1/γ is below any noise that double precision could tell from none
 _MAX_GAMMA_LAMBDA = 1e12
 # Eigenvalues of the centred matrix carry the rounding of the whole one: about eps·‖Ω‖, however small they are.
@@ -82,7 +82,7 @@ class Reduction(Protocol):
         """Exact Hessian of log p(D | μ, ζ) in (log μ, log ζ), of shape (2, 2), in O(N)."""
 
 
-def _reflector(x: Array) -> tuple[Array, float]:
+def reflector(x: Array) -> tuple[Array, float]:
     """V and τ with (I − τvvᵀ)x = ∓‖x‖e₁."""
     v = x.copy()
     norm = float(np.linalg.norm(x))
@@ -92,7 +92,7 @@ def _reflector(x: Array) -> tuple[Array, float]:
     return v, 2.0 / float(v @ v)
 
 
-def _reflect_symmetric(A: Array, v: Array, tau: float) -> Array:
+def reflect_symmetric(A: Array, v: Array, tau: float) -> Array:
     """(I − τvvᵀ) A (I − τvvᵀ) in place, in the lower triangle of a Fortran-ordered A only."""
     if tau == 0.0:
         return A
@@ -101,17 +101,18 @@ def _reflect_symmetric(A: Array, v: Array, tau: float) -> Array:
     return np.asarray(blas.dsyr2(-1.0, v, w, lower=1, a=A, overwrite_a=1))
 
 
-def _largest_gamma(lambda_max: float, kernel_norm: float) -> float:
+def largest_gamma(lambda_max: float, kernel_norm: float) -> float:
+    """The largest γ that can be told from infinity: beyond, 1/γ is below the rounding of the kernel matrix."""
     return 1.0 / max(lambda_max / _MAX_GAMMA_LAMBDA, _ROUNDING * kernel_norm)
 
 
-def _centre(K: Array, y: Array) -> tuple[Array, Array, Array, float]:
+def centre_and_reflect(K: Array, y: Array) -> tuple[Array, Array, Array, float]:
     """MΩM and My in a basis of the complement of 1 (lower triangle), with the reflection that made it."""
     n = len(y)
     if n < 3:
         raise ValueError(f"At least 3 data points are needed for a bias and two hyperparameters, got {n}.")
-    v, tau = _reflector(np.full(n, 1.0 / np.sqrt(n)))
-    A = _reflect_symmetric(fortran_copy(K), v, tau)
+    v, tau = reflector(np.full(n, 1.0 / np.sqrt(n)))
+    A = reflect_symmetric(fortran_copy(K), v, tau)
     centred = y - y.mean()  # first, so that an offset does not cost digits
     t = (centred - tau * float(v @ centred) * v)[1:]
     if float(np.linalg.norm(t)) <= 10 * _EPS * float(np.linalg.norm(y)):
@@ -135,14 +136,14 @@ class TridiagonalReduction:
 
     @property
     def gamma_max(self) -> float:
-        return _largest_gamma(self.lambda_max, self.kernel_norm)
+        return largest_gamma(self.lambda_max, self.kernel_norm)
 
     @classmethod
     def from_kernel_matrix(cls, K: Array, y: Array) -> TridiagonalReduction:
         """Reduce the kernel matrix Ω of shape (N, N) with targets y of shape (N,)."""
-        A, t, _, _ = _centre(K, y)
-        v, tau = _reflector(t)
-        A = _reflect_symmetric(A, v, tau)
+        A, t, _, _ = centre_and_reflect(K, y)
+        v, tau = reflector(t)
+        A = reflect_symmetric(A, v, tau)
         lwork = int(lapack.dsytrd_lwork(len(A), lower=1)[0])
         # the reflections of sytrd leave e₁ alone, so the targets stay there
         _, d, e, _, info = lapack.dsytrd(A, lower=1, lwork=lwork, overwrite_a=1)
@@ -150,7 +151,7 @@ class TridiagonalReduction:
             raise RuntimeError(f"LAPACK sytrd failed with info = {info}.")
         e_left, e_right = np.append(0.0, np.abs(e)), np.append(np.abs(e), 0.0)
         bound = float(np.max(np.abs(d) + e_left + e_right))  # Gershgorin
-        reduction = cls(d, e, float(t @ t), max(bound, _TINY), max(float(np.sqrt(squared_norm(K))), _TINY))
+        reduction = cls(d, e, float(t @ t), max(bound, TINY), max(float(np.sqrt(squared_norm(K))), TINY))
         reduction._pivots(np.array([1.0 / reduction.gamma_max]), reverse=False)  # refuses an indefinite matrix at once
         return reduction
 
@@ -179,7 +180,7 @@ class TridiagonalReduction:
         s = 1.0 / np.atleast_1d(np.asarray(gamma, dtype=float))
         D = self._pivots(s, reverse=True)
         # (T + s)⁻¹₁₁ is the inverse of the last pivot of the reversed factorisation
-        return _log_product(D), self.total / D[:, -1]
+        return log_product(D), self.total / D[:, -1]
 
     def sums(self, gamma: Array) -> SpectralSums:
         s = 1.0 / np.atleast_1d(np.asarray(gamma, dtype=float))
@@ -190,7 +191,7 @@ class TridiagonalReduction:
         tr1 = inverse_diagonal.sum(axis=1)
         q1, q2 = self.total / backward[:, -1], self._q2(s)
         d_eff, w = len(self.diagonal) - s * tr1, q1 - s * q2
-        return SpectralSums(_log_product(backward), q1, q2, tr1, np.maximum(d_eff, 0.0), np.maximum(w, 0.0))
+        return SpectralSums(log_product(backward), q1, q2, tr1, np.maximum(d_eff, 0.0), np.maximum(w, 0.0))
 
     def _q2(self, s: Array) -> Array:
         rhs = np.zeros(len(self.diagonal))
@@ -234,7 +235,7 @@ class TridiagonalReduction:
         return float(np.sum(G**2 * (1.0 + 2.0 * S))), float(np.vdot(x, z))
 
 
-def _log_product(D: Array) -> Array:
+def log_product(D: Array) -> Array:
     """Σ_j log D_ij for positive D, with one logarithm for each group of eight factors."""
     whole = D.shape[1] // _LOG_GROUP * _LOG_GROUP
     with np.errstate(over="ignore", under="ignore"):
@@ -278,7 +279,7 @@ class CentredSpectrum:
 
     @property
     def gamma_max(self) -> float:
-        return _largest_gamma(self.lambda_max, self.kernel_norm)
+        return largest_gamma(self.lambda_max, self.kernel_norm)
 
     @property
     def total(self) -> float:
@@ -286,7 +287,7 @@ class CentredSpectrum:
 
     @property
     def lambda_max(self) -> float:
-        return max(float(self.eigenvalues[-1]), _TINY)
+        return max(float(self.eigenvalues[-1]), TINY)
 
     @property
     def rank(self) -> int:
@@ -296,9 +297,9 @@ class CentredSpectrum:
     @classmethod
     def from_kernel_matrix(cls, K: Array, y: Array) -> CentredSpectrum:
         """Decompose the kernel matrix Ω of shape (N, N) with targets y of shape (N,)."""
-        A, t, v, tau = _centre(K, y)
+        A, t, v, tau = centre_and_reflect(K, y)
         eigenvalues, U = eigh(A, lower=True, driver="evd", overwrite_a=True, check_finite=False)
-        kernel_norm, largest = max(float(np.sqrt(squared_norm(K))), _TINY), max(float(eigenvalues[-1]), 0.0)
+        kernel_norm, largest = max(float(np.sqrt(squared_norm(K))), TINY), max(float(eigenvalues[-1]), 0.0)
         if eigenvalues[0] < -_ROUNDING * kernel_norm:
             raise NotPositiveSemidefiniteError(
                 "The centred kernel matrix is not positive semi-definite: its smallest eigenvalue is "

@@ -7,6 +7,7 @@ passed: a value that passed, or did not, tells which side is the good one.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 CHECKS_HEADER = ("cell", "check", "value", "limit", "passed")
 FEW_ROWS = 12
 """Longer tables are folded on the page."""
+_NUMBER = re.compile(r"[-−+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?:,(?= \d)| …)?")
 
 
 class Diagnostics(NamedTuple):
@@ -104,14 +106,18 @@ def _worst(checks: list[Check]) -> Check:
 
 
 def warnings_of(result: StudyResult) -> list[tuple[str, tuple[str, ...]]]:
-    """(warning, keys of the cells that gave it), each warning once."""
+    """(warning, keys of the cells that gave it), each warning once; those that differ in numbers alone are one."""
+    texts: dict[str, list[str]] = {}
     cells: dict[str, list[str]] = {}
     for finished in result.cells:
         for warning in finished.warnings:
-            keys = cells.setdefault(warning, [])
+            kind = _NUMBER.sub("#", warning)
+            texts.setdefault(kind, []).append(warning)
+            keys = cells.setdefault(kind, [])
             if finished.cell.key not in keys:
                 keys.append(finished.cell.key)
-    return [(warning, tuple(keys)) for warning, keys in cells.items()]
+    several = " (The numbers differ from cell to cell.)"
+    return [(texts[k][0] + several * (len(set(texts[k])) > 1), tuple(keys)) for k, keys in cells.items()]
 
 
 def cells_table(result: StudyResult) -> Table | None:

@@ -16,7 +16,15 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import bayes_lssvm
-from bayes_lssvm import LSSVC, BayesianLSSVC, BayesianLSSVR, ConstantFeatureWarning, ModelFileError, datasets
+from bayes_lssvm import (
+    LSSVC,
+    BayesianLSSVC,
+    BayesianLSSVR,
+    ConstantFeatureWarning,
+    InterpolationWarning,
+    ModelFileError,
+    datasets,
+)
 from bayes_lssvm.kernels import ARD, RBF
 from bayes_lssvm.leave_one_out import leave_one_out
 from bayes_lssvm.level2 import at_gamma, log_evidence_gradient, optimise
@@ -335,3 +343,15 @@ def test_a_plain_classifier_in_a_code_book(three):
     X, y, X_test, y_test = three
     model = MulticlassLSSVC(member=LSSVC("linear"), decoding="loss").fit(X, y)
     assert model.score(X_test, y_test) > 0.7
+
+
+def test_repeated_rows_that_make_the_evidence_unbounded_are_named():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = np.where(X[:, 0] + 0.8 * rng.normal(size=40) > 0, 1, -1)
+    twice, labels = np.vstack([X, X[:15]]), np.concatenate([y, y[:15]])
+    with pytest.warns(InterpolationWarning, match="15 of 55 rows repeat another one with its target"):
+        BayesianLSSVC(RBF(0.3), refine=False).fit(twice, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BayesianLSSVC(RBF(0.3), refine=False, occam=False).fit(X, y)

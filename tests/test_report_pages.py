@@ -361,6 +361,15 @@ def test_a_warning_of_many_cells_is_shown_once():
     assert warnings_of(sample(cells=cells).result) == [("No signal.", ("a", "b"))]
 
 
+def test_warnings_that_differ_in_numbers_alone_are_shown_once():
+    said = {"a": ("γ = 1.2e+10 of 60.",), "b": ("γ = 3 of 61.", "Flat."), "c": ("Flat.",)}
+    cells = tuple(FinishedCell(Cell(key), {}, warnings=texts) for key, texts in said.items())
+    assert warnings_of(sample(cells=cells).result) == [
+        ("γ = 1.2e+10 of 60. (The numbers differ from cell to cell.)", ("a", "b")),
+        ("Flat.", ("b", "c")),
+    ]
+
+
 # --- texts of users
 
 

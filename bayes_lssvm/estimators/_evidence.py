@@ -123,7 +123,7 @@ class EvidenceLSSVM(LSSVMBase):
             warn(
                 f"Interpolation: the evidence grows up to the largest γ that can be told from infinity "
                 f"({level2.gamma:.3g}), as it does for targets without noise. 1/ζ and the error bars are then bounds "
-                "set by rounding.",
+                f"set by rounding.{self._repeats()}",
                 InterpolationWarning,
             )
         elif self.occam and self.level3_.occam_capped:
@@ -155,6 +155,16 @@ class EvidenceLSSVM(LSSVMBase):
                 "that nothing but the kernel's width holds the model back.",
                 InterpolationWarning,
             )
+
+    def _repeats(self) -> str:
+        """A sentence on repeated rows, each of which adds ½ log ζ to the evidence of a kernel that can interpolate."""
+        repeats = len(self.X_fit_) - len(np.unique(np.column_stack([self.X_fit_, self.y_fit_]), axis=0))
+        if not repeats:
+            return ""
+        return (
+            f" {repeats} of {len(self.X_fit_)} rows repeat another one with its target, and such rows let the evidence "
+            "grow without limit: leave repeats out and fit again."
+        )
 
     def _edges(self) -> tuple[str, ...]:
         """Parameters at an edge of the search that tell of a wrong kernel."""

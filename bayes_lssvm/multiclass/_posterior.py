@@ -21,9 +21,9 @@ import numpy as np
 from .._blas import product
 from .._typing import Array
 from ..kernels import Kernel, check_positive_semidefinite
-from ..level1 import _BLOCK_DOUBLES, ClassMoments
+from ..level1 import BLOCK_DOUBLES, ClassMoments
 from ..level3 import Level3, evaluate
-from ..moderation import _within_range, class_log_odds, softmax_log_odds, target_log_odds
+from ..moderation import class_log_odds, softmax_log_odds, target_log_odds, within_range
 from ..spectrum import CentredSpectrum
 from ._objective import Task
 
@@ -162,7 +162,7 @@ class SharedPosterior:
         return np.asarray(1.0 / (self.spectrum.eigenvalues[:, None] + 1.0 / self._of_members("gamma_")))
 
     def _blocks(self, X: Array) -> Iterator[_Block]:
-        rows = max(1, _BLOCK_DOUBLES // max(len(self.X), 1))
+        rows = max(1, BLOCK_DOUBLES // max(len(self.X), 1))
         intercepts = self._of_members("intercept_")
         for start in range(0, len(X), rows):
             part = slice(start, start + rows)
@@ -178,7 +178,7 @@ class SharedPosterior:
 
     def log_ratios(self, X: Array, moderation: str) -> Array:
         """Log p(x | y=+1) − log p(x | y=−1) of each member for each row of X, of shape (n, B)."""
-        X = _within_range(self, X)  # type: ignore[arg-type]  # it looks at the kernel only
+        X = within_range(self, X)  # type: ignore[arg-type]  # it looks at the kernel only
         found = np.empty((len(X), len(self.members)))
         for block in self._blocks(X):
             ratios = self._class_ratios(block) if moderation == "class" else self._target_ratios(block, moderation)

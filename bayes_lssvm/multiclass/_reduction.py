@@ -21,8 +21,8 @@ from scipy.linalg import lapack
 from .._blas import squared_norm
 from .._errors import NotPositiveSemidefiniteError
 from .._typing import AnyArray, Array
-from ..level2 import _MIN_GAMMA_LAMBDA, _SCAN_STEP, NO_SIGNAL_GAIN
-from ..spectrum import _TINY, SpectralSums, _centre, _largest_gamma, _log_product
+from ..level2 import MIN_GAMMA_LAMBDA, NO_SIGNAL_GAIN, SCAN_STEP
+from ..spectrum import TINY, SpectralSums, centre_and_reflect, largest_gamma, log_product
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class SharedReduction:
     @property
     def gamma_max(self) -> float:
         """The largest γ at which 1/γ stands above the rounding of the eigenvalues."""
-        return _largest_gamma(self.lambda_max, self.kernel_norm)
+        return largest_gamma(self.lambda_max, self.kernel_norm)
 
     @classmethod
     def from_kernel_matrix(cls, K: Array, Y: Array) -> SharedReduction:
         """Reduce the kernel matrix Ω of shape (N, N) with targets Y of shape (N, L)."""
-        A, _, v, tau = _centre(K, Y[:, 0])
+        A, _, v, tau = centre_and_reflect(K, Y[:, 0])
         centred = Y - Y.mean(axis=0)
         t = np.asfortranarray((centred - np.outer(tau * v, v @ centred))[1:])  # [N-1, L]
         lwork = int(lapack.dsytrd_lwork(len(A), lower=1)[0])
@@ -71,9 +71,9 @@ class SharedReduction:
             t[1:], _, info = lapack.dormqr("L", "T", below, factors, t[1:], lwork=64 * t.shape[1])
         left, right = np.append(0.0, np.abs(e)), np.append(np.abs(e), 0.0)
         bound = float(np.max(np.abs(d) + left + right))  # Gershgorin
-        norm = max(float(np.sqrt(squared_norm(K))), _TINY)
+        norm = max(float(np.sqrt(squared_norm(K))), TINY)
         targets = np.ascontiguousarray(t.T)
-        return cls(d, e, targets, np.einsum("ij,ij->i", targets, targets), max(bound, _TINY), norm)
+        return cls(d, e, targets, np.einsum("ij,ij->i", targets, targets), max(bound, TINY), norm)
 
     def scan(self, gamma: Array) -> tuple[Array, Array]:
         """log_det of shape (G,) and q_1 of shape (G, L) for every γ and every member.
@@ -83,7 +83,7 @@ class SharedReduction:
         """
         m = len(self.diagonal)
         D, E = (part.reshape(len(gamma), -1) for part in self._factor(1.0 / gamma, reverse=False))
-        log_det = _log_product(D)
+        log_det = log_product(D)
         inverse, below = (1.0 / D).T[:, :, None], E.T[:, :, None]  # [N-1, G, 1]
         z = np.tile(self.targets[:, 0], (len(gamma), 1))  # [G, L]
         q1 = z * z * inverse[0]
@@ -109,7 +109,7 @@ class SharedReduction:
         x = np.asarray(x).reshape(len(s), m)
         q1, q2 = np.einsum("ij,ij->i", right, x), np.einsum("ij,ij->i", x, x)
         d_eff, w = np.maximum(m - s * tr1, 0.0), np.maximum(q1 - s * q2, 0.0)
-        return SpectralSums(_log_product(D), q1, q2, tr1, d_eff, w)
+        return SpectralSums(log_product(D), q1, q2, tr1, d_eff, w)
 
     def _factor(self, s: Array, *, reverse: bool) -> tuple[Array, Array]:
         """D and the subdiagonal of L, T + sI = LDLᵀ, for each s, stacked; a zero ends each block."""
@@ -143,8 +143,8 @@ def optimise_all(reduction: SharedReduction, *, tolerance: float = 1e-8) -> Opti
     if not np.all(reduction.totals > 0.0):
         raise ValueError("All targets of a member are equal, so there is nothing to infer.")
     high = np.log(reduction.gamma_max)
-    low = min(np.log(_MIN_GAMMA_LAMBDA / reduction.lambda_max), high - 1.0)
-    grid = np.linspace(low, high, int(np.ceil((high - low) / _SCAN_STEP)) + 1)
+    low = min(np.log(MIN_GAMMA_LAMBDA / reduction.lambda_max), high - 1.0)
+    grid = np.linspace(low, high, int(np.ceil((high - low) / SCAN_STEP)) + 1)
     log_det, q1 = reduction.scan(np.exp(grid))
     costs = log_det[:, None] + (n - 1) * np.log(0.5 * q1)  # [G, L]
     noise = (n - 1) * np.log(0.5 * reduction.totals)  # the limit γ → 0

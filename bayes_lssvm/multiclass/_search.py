@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from .._errors import NotPositiveSemidefiniteError
 from .._typing import AnyArray, Array
 from ..kernels import Kernel
-from ..refinement import _inverse_curvature, _is_peak, _quasi_newton, _without_repeats, spread_subset
+from ..refinement import inverse_curvature, is_peak, quasi_newton, spread_subset, without_repeats
 from ._line import maximise_on_line
 from ._objective import SharedObjective, tasks_of
 
@@ -66,7 +66,7 @@ def refine_shared(
     if kernel.log_params.size == 0:
         return SharedRefinement(kernel, 0, True, ())
     bounds = kernel.log_bounds(objective.X)
-    starts = _without_repeats(np.clip(kernel.starting_points(objective.X), bounds[:, 0], bounds[:, 1]))
+    starts = without_repeats(np.clip(kernel.starting_points(objective.X), bounds[:, 0], bounds[:, 1]))
     rng = np.random.default_rng(seed)
     small, smallest = (_subset(objective, labels, code, size, rng) for size in (_SUBSET, _SIFTED))
     climb = _climb_line if kernel.log_params.size == 1 else _climb_gradient
@@ -112,7 +112,7 @@ def _promising(objective: SharedObjective, kernel: Kernel, starts: Array) -> Arr
     if not np.isfinite(ranks).any():
         objective.rank(kernel)  # says what is wrong with it
     order = np.argsort(starts[:, 0], kind="stable")
-    peaks = order[_is_peak(ranks[order])] if starts.shape[1] == 1 else np.arange(len(starts))
+    peaks = order[is_peak(ranks[order])] if starts.shape[1] == 1 else np.arange(len(starts))
     best_first = peaks[np.argsort(-ranks[peaks], kind="stable")][:_MAX_CLIMBS]
     return starts[best_first[ranks[best_first] > ranks[best_first[0]] - _HOPELESS * objective.n_members]]
 
@@ -179,10 +179,10 @@ def _polish(objective: SharedObjective, small: SharedObjective, kernel: Kernel, 
         return _climb_line(objective, kernel, found.position, bounds, _POLISHED, _POLISHING_STEP, curvature)
     try:
         scale = len(small.X) / len(objective.X)
-        inverse = scale * _inverse_curvature(
+        inverse = scale * inverse_curvature(
             lambda x: small.value_and_gradient(kernel.with_log_params(x))[1], found.position, bounds
         )
-        end, _, count, converged = _quasi_newton(
+        end, _, count, converged = quasi_newton(
             lambda x: objective.value_and_gradient(kernel.with_log_params(x)), found.position, inverse, bounds
         )
     except (np.linalg.LinAlgError, NotPositiveSemidefiniteError):  # a step too far for the matrix

@@ -74,6 +74,7 @@ def _counts_table(tables: Sequence[ReproducedTable], missing: Sequence[str]) -> 
 
 
 def _picture(tables: Sequence[ReproducedTable]) -> Picture:
+    tables = [table for table in tables if sum(counts([table])[verdict] for verdict in _SHOWN)]
     with matplotlib.rc_context(STYLE):
         figure = _figure(tables)
     words = "; ".join(f"{t.source}: " + ", ".join(f"{counts([t])[v]} {v}" for v in _SHOWN) for t in tables)

@@ -37,7 +37,7 @@ from .table import Entry, ReproducedTable
 
 BLOCKS, DAYS, WINDOW = 10, 85, 750
 COLUMNS = ("hit rate, %", "profit before costs, % a year", "profit after costs, % a year", "log score, nats a day")
-SOURCE = "Paper 4, financial time series prediction (3): cumulative profit"
+SOURCE = "Paper 4, DAX"
 
 
 @dataclass(frozen=True)

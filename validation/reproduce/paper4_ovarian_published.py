@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-SOURCE = "Paper 4, Table 2 (prediction of malignancy of ovarian tumors, 8)"
+SOURCE = "Paper 4, Table 2"
 N_TRAIN, N_TEST = 265, 160
 RANDOMISATIONS = 30
 SELECTED = 10
