@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 
 from reports.diagnostics import FEW_ROWS, cells_table, diagnostics, provenance_rows, warnings_of
 from reports.figures import as_png
-from reports.page import Page, Picture
+from reports.page import Page, Picture, Table
 
 TEMPLATES = Path(__file__).parent / "templates"
 WIDE_CELL = 26
@@ -68,6 +68,11 @@ def symbols(text: str) -> Markup:
     return Markup(_NAMES.sub(r"<code>\1</code>", lowered).replace(" %", "&nbsp;%"))
 
 
+def wordy(table: Table, place: int) -> bool:
+    """Whether a column of a table, the labels' being 0, holds sentences, so that its heading stands on the left."""
+    return place > 0 and any(wide(row.cells[place - 1]) for row in table.rows if len(row.cells) >= place)
+
+
 def wide(cell: str) -> bool:
     """Whether a table's cell holds words rather than a number."""
     return len(cell) > WIDE_CELL
@@ -85,6 +90,7 @@ def environment() -> Environment:
     )
     engine.filters["symbols"] = symbols
     engine.tests["wide"] = wide
+    engine.filters["wordy"] = wordy
     return engine
 
 

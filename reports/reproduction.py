@@ -37,18 +37,9 @@ def counts(tables: Sequence[ReproducedTable]) -> dict[Verdict, int]:
     return found
 
 
-def comparison_table(table: ReproducedTable, *, digits: int = 1, title: str = "", note: str = "") -> Table:
-    """Every entry: our mean and spread with its mark, and the paper's figure below it.
-
-    Parameters
-    ----------
-    table : ReproducedTable
-    digits : int
-        After the point.
-    title, note : str
-        Of the table; both have a default.
-    """
-    kind = _kind(table)
+def comparison_table(table: ReproducedTable, *, title: str = "") -> Table:
+    """Every entry: our mean and spread with its mark, and the paper's figure below it."""
+    kind, digits = table.kind, table.digits
     rows: list[Row] = []
     for name in table.rows:
         entries = [table.entry(name, column) for column in table.columns]
@@ -57,17 +48,11 @@ def comparison_table(table: ReproducedTable, *, digits: int = 1, title: str = ""
             rows.append(Row("  paper", tuple(_theirs(entry, digits) for entry in entries)))
     spread = "(standard deviation)" if kind == "sd" else "± standard error"
     limit = "two of the paper's standard deviations" if kind == "sd" else "two standard errors of the difference"
-    return Table(
-        title or f"{table.source}: {table.measure}, ours above the paper's",
-        ("", *table.columns),
-        tuple(rows),
-        note
-        or f"Mean {spread}. = within {limit}, ▲ better than that, ▼ worse; without a mark: the paper has no figure.",
-    )
-
-
-def _kind(table: ReproducedTable) -> str:
-    return next((e.published.kind for e in table.entries if e.published is not None), "sd")
+    title, note = title or f"{table.source}: {table.measure}", f"Mean {spread}."
+    if any(entry.published is not None for entry in table.entries):
+        title += ", ours above the paper's"
+        note += f" = within {limit}, ▲ better than that, ▼ worse; without a mark: the paper has no figure."
+    return Table(title, ("", *table.columns), tuple(rows), note)
 
 
 def _spread(value: float | None, kind: str, digits: int) -> str:
@@ -84,7 +69,7 @@ def _ours(table: ReproducedTable, entry: Entry | None, kind: str, digits: int) -
     return f"{entry.mean:.{digits}f}{spread} {MARKS[table.verdict(entry)]}".rstrip()
 
 
-def published_text(published: Published, digits: int = 1) -> str:
+def published_text(published: Published, digits: int) -> str:
     """A figure as the paper prints it."""
     return f"{published.mean:.{digits}f}{_spread(published.spread, published.kind, digits)}"
 
@@ -97,9 +82,11 @@ def verdict_sentences(table: ReproducedTable) -> tuple[str, ...]:
     """What became of the table, in sentences made from its entries."""
     found = counts([table])
     compared = found["reproduced"] + found["better"] + found["worse"]
+    if all(entry.published is None for entry in table.entries):
+        return (f"{table.source}: the figures are ours alone.", *table.absent)
     if not compared:
         return (f"{table.source}: nothing that the paper prints has been computed yet.", *table.absent)
-    scale = "two of its standard deviations" if _kind(table) == "sd" else "two standard errors of the difference"
+    scale = "two of its standard deviations" if table.kind == "sd" else "two standard errors of the difference"
     sentences = [
         f"{table.source}: of {_many(compared, 'entry', 'entries')} that can be compared, {found['reproduced']} lie "
         f"within {scale} of the paper's mean, {found['better']} {_are(found['better'])} better and {found['worse']} "
@@ -130,14 +117,14 @@ def _are(count: int) -> str:
 
 
 def _distance(entry: Entry) -> str:
-    unit = "sd" if entry.published is not None and entry.published.kind == "sd" else "standard errors"
+    unit = "sd" if entry.published is not None and entry.published.kind == "sd" else "s.e."
     sign = "−" if entry.distance < 0 else "+"
     return f"{sign}{abs(entry.distance):.1f} {unit}" if math.isfinite(entry.distance) else f"{sign}∞ {unit}"
 
 
-def differences_table(table: ReproducedTable, *, digits: int = 1) -> Table | None:
+def differences_table(table: ReproducedTable) -> Table | None:
     """All entries that are not reproduced, with why; None where there are none."""
-    rows = []
+    rows, digits = [], table.digits
     for entry in table.entries:
         verdict = table.verdict(entry)
         if verdict not in ("better", "worse") or entry.published is None:
@@ -153,7 +140,8 @@ def differences_table(table: ReproducedTable, *, digits: int = 1) -> Table | Non
         f"{table.source}: entries that differ",
         ("entry", "ours", "paper", "difference", "verdict", "why"),
         tuple(rows),
-        "The difference is ours − theirs.",
+        "The difference is ours − theirs"
+        + (", in the paper's standard deviations." if table.kind == "sd" else ", in standard errors (s.e.) of it."),
     )
 
 
@@ -173,7 +161,7 @@ def differences_picture(table: ReproducedTable, *, name: str = "differences", ca
         f"Differences of our {table.measure} from the paper's, by row and column: {words}.",
         caption
         or f"Ours − the paper's, {table.measure}. A grey bar spans two of the paper's "
-        f"{'standard deviations' if _kind(table) == 'sd' else 'standard errors'} on each side of its mean: dots inside "
+        f"{'standard deviations' if table.kind == 'sd' else 'standard errors'} on each side of its mean: dots inside "
         f"are reproduced. {'To the right is better' if table.higher_is_better else 'To the left is better'}.",
     )
 

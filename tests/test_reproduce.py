@@ -191,6 +191,15 @@ def test_standard_errors_are_shown_as_such(small):
     assert comparison_table(table).rows[1].cells[0] == "11.5 ± 0.3"
 
 
+def test_a_single_score_is_held_against_the_spread_of_single_ones():
+    """0.3 is the error of a mean of 100: one score varies by 3, and 2 from the mean is no difference."""
+    published = Published(10.0, 0.3, "se", randomisations=100)
+    assert Entry("one", "A", (12.0,), published).distance == pytest.approx(2.0 / np.hypot(3.0, 0.3))
+    two = Entry("one", "A", (11.0, 13.0), published)
+    assert two.distance == pytest.approx(2.0 / np.hypot(1.0, 0.3))
+    assert Entry("one", "A", (12.0,), published._replace(randomisations=None)).distance == pytest.approx(2.0 / 0.3)
+
+
 def test_the_figure_needs_something_to_compare(small):
     assert differences_picture(replace(small, entries=small.entries[3:])) is None
     picture = differences_picture(small)
@@ -283,6 +292,9 @@ def test_the_command_writes_the_table(by_two, tmp_path, capsys):
 def test_parts_of_one_process_add_up_to_the_table_of_two(by_two, tmp_path, capsys):
     assert go(tmp_path, TABLE, "--size", "toy", "--sets", "cra", "--randomisations", "1") == 0
     assert len(stored(get_study(TABLE), size="toy", folder=tmp_path / "cells").cells) == 2
+    assert go(tmp_path, TABLE, "--size", "toy", "--algorithms", "gp-bay") == 0
+    kept = stored(get_study(TABLE), size="toy", folder=tmp_path / "cells").cells
+    assert [f.cell.key for f in kept] == ["cra.lssvm-bay.00", "cra.gp-bay.00", "cra.gp-bay.01"]
     assert go(tmp_path, TABLE, "--size", "toy") == 0
     capsys.readouterr()
     whole = stored(get_study(TABLE), size="toy", folder=tmp_path / "cells")
@@ -296,9 +308,14 @@ def test_parts_of_one_process_add_up_to_the_table_of_two(by_two, tmp_path, capsy
     [
         (["paper9-table1"], "The table 'paper9-table1' does not exist."),
         ([TABLE, "--sets", "iris"], "has no data set 'iris' at size 'full' here; it has bld, cra"),
+        (
+            [TABLE, "--algorithms", "lssvm"],
+            "has no algorithm 'lssvm' at size 'full' here; it has lssvm-bay, cv10, svm-cv10",
+        ),
+        ([TABLE, "--sets", "hea", "--algorithms", "c45"], "has no algorithm 'c45'"),
         ([TABLE, "--randomisations", "0"], "--randomisations is a number of randomisations: got 0"),
     ],
-    ids=["table", "set", "randomisations"],
+    ids=["table", "set", "algorithm", "algorithm of a set", "randomisations"],
 )
 def test_bad_arguments_get_a_sentence_before_any_work(arguments, sentence, tmp_path, capsys):
     assert go(tmp_path, *arguments) == 1
@@ -371,9 +388,10 @@ def test_a_killed_command_goes_on_and_repeats_nothing(tmp_path, capsys):
 
 
 def test_two_dask_workers_give_the_numbers_of_joblib(by_two, tmp_path):
+    """Workers are processes of their own, as those on other machines are."""
     distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0", silence_logs=50
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
     ) as local:
         words = [TABLE, "--size", "toy", "--scheduler", local.scheduler_address, "--output", str(tmp_path)]
         assert main(words) == 0

@@ -74,7 +74,7 @@ def page(result: StudyResult) -> Page:
         title=shown.title,
         introduction=INTRODUCTION,
         verdict=(*verdict_sentences(shown), *_goal(shown), *_tests(found), *_proper(result)),
-        key_table=comparison_table(shown, title="Test set accuracy, %: ours above the paper's"),
+        key_table=comparison_table(shown, title="Test set accuracy, %"),
         sections=tuple(sections),
         methods=METHODS,
         result=result,

@@ -42,7 +42,7 @@ def page(result: StudyResult) -> Page:
         title=result.title,
         introduction=INTRODUCTION,
         verdict=(*_verdict(result, found), *_confidence(result), *shown.absent),
-        key_table=comparison_table(shown, digits=2),
+        key_table=comparison_table(shown),
         sections=(
             Section("Every decoding of the same members", tables=(decodings_table(found),)),
             Section("The members", pictures=(members_picture(result),)),

@@ -56,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
     add("--size", choices=("toy", "quick", "full"), help=argparse.SUPPRESS)
     add("--output", type=Path, default=Path("output"), metavar="FOLDER", help="folder to write to (default: output)")
     add("--sets", nargs="+", default=[], metavar="NAME", help="these data sets alone")
+    add("--algorithms", nargs="+", default=[], metavar="NAME", help="these algorithms alone")
     add("--randomisations", type=int, metavar="N", help="the first N randomisations alone")
     add("--pages", action="store_true", help="make the pages afterwards, by python -m reports --reproduction")
     return command
@@ -85,13 +86,13 @@ def plan(options: argparse.Namespace) -> tuple[tuple[Selected, ...], Size, list[
     names, several = chosen(options.tables), "all" in options.tables or len(options.tables) > 1
     work, remarks = [], []
     for name in names:
-        part = Selected(get_study(name), tuple(options.sets), options.randomisations)
+        part = Selected(get_study(name), tuple(options.sets), options.randomisations, tuple(options.algorithms))
         try:
             cells = part.cells(None, size)
         except ValueError as error:
             if not several:
                 raise
-            remarks.append(f"{name} is left out: {error}")  # of several tables, those run that have these sets
+            remarks.append(f"{name} is left out: {error}")  # of several tables, those run that have these parts
             continue
         if cells:
             work.append(part)
@@ -154,13 +155,5 @@ def main(argv: list[str] | None = None) -> int:
     return 2 if failures else 0
 
 
-def _double_precision() -> None:
-    """Sample in float64, here and in the processes that are started from here."""
-    os.environ["JAX_ENABLE_X64"] = "true"
-    if "jax" in sys.modules:  # it reads the variable only when it is imported
-        sys.modules["jax"].config.update("jax_enable_x64", True)
-
-
 if __name__ == "__main__":
-    _double_precision()
     raise SystemExit(main())

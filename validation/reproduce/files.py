@@ -17,7 +17,7 @@ from typing import Any
 from bayes_lssvm._files import write_bytes
 from validation.experiment import FinishedCell, StudyResult
 
-from .selection import randomisation_of, set_of
+from .selection import algorithm_of, randomisation_of, set_of
 from .table import Entry, ReproducedTable
 
 FORMAT = "bayes-lssvm reproduced table, 1"
@@ -67,7 +67,7 @@ def score_rows(finished: FinishedCell) -> Iterator[dict[str, Any]]:
     common = {
         "cell": cell.key,
         "data": set_of(cell),
-        "algorithm": cell.settings.get("algorithm", ""),
+        "algorithm": algorithm_of(cell),
         "randomisation": randomisation_of(cell),
         "seed": cell.seed,
         "seconds": round(finished.seconds, 3),

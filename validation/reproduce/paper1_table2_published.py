@@ -71,8 +71,9 @@ _TABLE_2 = {
 }
 
 TABLE_2: dict[tuple[str, str], Published] = {
-    (name, column): Published(figures[2 * i], figures[2 * i + 1], "se")
-    for name, figures in _TABLE_2.items()
+    (b.name, column): Published(figures[2 * i], figures[2 * i + 1], "se", randomisations=b.partitions)
+    for b in TABLE_1
+    for figures in (_TABLE_2[b.name],)
     for i, column in enumerate(COLUMNS)
 }
 """(name of the set, column) to the printed figure."""

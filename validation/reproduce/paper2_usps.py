@@ -173,4 +173,5 @@ def table(result: StudyResult) -> ReproducedTable:
         columns=tuple(DECODINGS.values()),
         entries=tuple(entries),
         absent=tuple(sentences),
+        digits=2,
     )

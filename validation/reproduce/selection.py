@@ -27,11 +27,14 @@ class Selected:
         Data sets; empty for all.
     randomisations : int or None
         The first so many.
+    algorithms : tuple of str
+        Algorithms; empty for all.
     """
 
     study: Study
     sets: tuple[str, ...] = ()
     randomisations: int | None = None
+    algorithms: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -54,20 +57,16 @@ class Selected:
         return self.study.needs_data
 
     def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """The cells of the part; a data set without any is refused."""
+        """The cells of the part; a data set or an algorithm without any is refused."""
         cells = self.study.cells(data, size)
-        known = dict.fromkeys(map(set_of, cells))
-        for name in self.sets:
-            if name not in known:
-                raise ValueError(
-                    f"{self.name} has no data set {name!r} at size {size!r} here; it has {', '.join(known) or 'none'}."
-                )
-        return [
-            cell
-            for cell in cells
-            if (not self.sets or set_of(cell) in self.sets)
-            and (self.randomisations is None or randomisation_of(cell) < self.randomisations)
-        ]
+        for what, names, of in (("data set", self.sets, set_of), ("algorithm", self.algorithms, algorithm_of)):
+            known = [name for name in dict.fromkeys(map(of, cells)) if name]
+            for name in names:
+                if name not in known:
+                    has = ", ".join(known) or "none"
+                    raise ValueError(f"{self.name} has no {what} {name!r} at size {size!r} here; it has {has}.")
+            cells = [cell for cell in cells if not names or of(cell) in names]
+        return [c for c in cells if self.randomisations is None or randomisation_of(c) < self.randomisations]
 
     def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
         """As of the whole."""
@@ -78,6 +77,14 @@ def set_of(cell: Cell) -> str:
     """The data set of a cell."""
     settings = cell.settings
     return str(settings.get("data") or settings.get("set") or cell.key.split(".")[0])
+
+
+def algorithm_of(cell: Cell) -> str:
+    """The algorithm of a cell, kernel and coding for a multiclass one; nothing for a table without algorithms."""
+    settings = cell.settings
+    if "coding" in settings:
+        return f"{settings['kernel']}-{settings['coding']}"
+    return str(settings.get("algorithm", ""))
 
 
 def randomisation_of(cell: Cell) -> int:

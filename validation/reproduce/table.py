@@ -2,7 +2,8 @@
 
 An entry is *reproduced* where our mean lies within two of the paper's standard deviations of the paper's mean. Where a
 paper prints standard errors of means instead, the two means are compared by z = (ours − theirs) / √(se² + se²), and
-|z| ≤ 2 is reproduced. Otherwise it is *better* or *worse*, and the table says why.
+|z| ≤ 2 is reproduced; a single score of ours has the error of a single one of the paper's. Otherwise it is *better* or
+*worse*, and the table says why.
 """
 
 from __future__ import annotations
@@ -28,12 +29,15 @@ class Published(NamedTuple):
         Whether that is the standard deviation over randomisations or the standard error of their mean.
     marked : str
         The paper's typographic mark, "best", "5 %", …
+    randomisations : int or None
+        How many are behind the mean, where the paper says it.
     """
 
     mean: float
     spread: float | None = None
     kind: Literal["sd", "se"] = "sd"
     marked: str = ""
+    randomisations: int | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,8 @@ class Entry:
         difference = self.mean - self.published.mean
         scale = self.published.spread
         if self.published.kind == "se":
-            scale = math.hypot(scale, self.se if math.isfinite(self.se) else 0.0)
+            single = scale * math.sqrt(self.published.randomisations or 0)
+            scale = math.hypot(scale, self.se if math.isfinite(self.se) else single)
         if scale == 0.0:
             return 0.0 if difference == 0.0 else math.copysign(math.inf, difference)
         return difference / scale
@@ -103,6 +108,8 @@ class ReproducedTable:
     entries : tuple of Entry
     absent : tuple of str
         Sentences on what could not be computed here and why.
+    digits : int
+        After the point, where figures are shown.
     """
 
     name: str
@@ -114,6 +121,12 @@ class ReproducedTable:
     columns: tuple[str, ...]
     entries: tuple[Entry, ...]
     absent: tuple[str, ...] = field(default=())
+    digits: int = 1
+
+    @property
+    def kind(self) -> str:
+        """What stands behind the ± of the table, "sd" or "se"."""
+        return next((e.published.kind for e in self.entries if e.published is not None), "sd")
 
     def entry(self, row: str, column: str) -> Entry | None:
         """The entry at this place, if there is one."""

@@ -14,11 +14,12 @@ WIDTH = 100
 def as_text(table: ReproducedTable) -> str:
     """The table, in blocks of columns that fit a terminal, and what became of it."""
     labels = max(len(row) for row in ("paper", *table.rows)) + 2
-    cells = {(e.row, e.column): (_ours(table, e), _theirs(e)) for e in table.entries}
+    cells = {(e.row, e.column): (_ours(table, e), _theirs(table, e)) for e in table.entries}
     rows = [row for row in table.rows if any(ours for (r, _), (ours, _) in cells.items() if r == row)]
     width = max([len(c) for c in table.columns] + [len(text) for pair in cells.values() for text in pair]) + 2
     across = max(1, (WIDTH - labels) // width)
-    lines = [table.title, f"{table.measure}; mean (sd) of ours over the paper's; = reproduced, ^ better, v worse"]
+    spread = "mean ± standard error" if table.kind == "se" else "mean (sd)"
+    lines = [table.title, f"{table.measure}; {spread} of ours over the paper's; = reproduced, ^ better, v worse"]
     for start in range(0, len(table.columns), across):
         columns = table.columns[start : start + across]
         lines += ["", " " * labels + "".join(column.rjust(width) for column in columns)]
@@ -43,17 +44,18 @@ def summary(table: ReproducedTable) -> str:
 def _ours(table: ReproducedTable, entry: Entry) -> str:
     if not entry.scores:
         return ""
-    se = entry.published is not None and entry.published.kind == "se"
-    return f"{_number(entry.mean, entry.se if se else entry.sd, se)} {MARKS[table.verdict(entry)]}"
+    se = table.kind == "se"
+    return f"{_number(entry.mean, entry.se if se else entry.sd, se, table.digits)} {MARKS[table.verdict(entry)]}"
 
 
-def _theirs(entry: Entry) -> str:
+def _theirs(table: ReproducedTable, entry: Entry) -> str:
     if entry.published is None:
         return ""
-    return _number(entry.published.mean, entry.published.spread, entry.published.kind == "se")
+    return _number(entry.published.mean, entry.published.spread, entry.published.kind == "se", table.digits)
 
 
-def _number(mean: float, spread: float | None, se: bool) -> str:
+def _number(mean: float, spread: float | None, se: bool, digits: int) -> str:
+    shown = f"{mean:.{digits}f}"
     if spread is None or not math.isfinite(spread):
-        return f"{mean:.1f}"
-    return f"{mean:.1f} ± {spread:.1f}" if se else f"{mean:.1f} ({spread:.1f})"
+        return shown
+    return f"{shown} ± {spread:.{digits}f}" if se else f"{shown} ({spread:.{digits}f})"

@@ -11,13 +11,15 @@ from matplotlib.figure import Figure
 
 from reports.figures import BLACK, BLUE, GREY, VERMILION, new_figure
 from validation.experiment import StudyResult
+from validation.reproduce.paper1_algorithms import STAGES
 from validation.reproduce.paper1_comparisons import published_comparison
-from validation.reproduce.paper1_table2 import finished_of
+from validation.reproduce.paper1_table2 import SEARCHED, finished_of, stages_of
 from validation.reproduce.paper1_table2_published import TABLE_1, TABLE_2, Benchmark
 
 from ._words import comparison, comparisons
 
 STYLE: dict[str, Any] = {"font.size": 9, "axes.titlesize": 10, "axes.labelsize": 9.5, "legend.frameon": False}
+NEAR_CRITERION, NEAR_ERROR = 8.0, 1.1  # %: sets that change by less have no name in the figure
 
 
 def figure_overfitting(result: StudyResult) -> Figure:
@@ -71,6 +73,8 @@ def figure_criterion(result: StudyResult) -> Figure:
                 spot = changes(result, benchmark, column)
                 if spot is not None:
                     axes.plot(*spot, color=VERMILION if spot[1] > 0 else BLUE, marker="o", linestyle="")
+                    if abs(spot[0]) < NEAR_CRITERION and abs(spot[1]) < NEAR_ERROR:
+                        continue  # names in the middle would lie on each other
                     axes.annotate(benchmark.title, spot, xytext=(4, 3), textcoords="offset points", fontsize=7.5)
             axes.set_title("PRESS alone" if column == "LSSVM" else "regularised", loc="left")
             axes.set_xlabel("change of leave-one-out mean square, %")
@@ -79,6 +83,42 @@ def figure_criterion(result: StudyResult) -> Figure:
         panels[0].set_ylabel("change of test error, % of rows")
         panels[0].margins(x=0.18)
         return figure
+
+
+def figure_descent(result: StudyResult) -> Figure:
+    """Test error and leave-one-out error along one descent of PRESS, a panel a set."""
+    sets = [b for b in TABLE_1 if stages_of(result, b.name, "error").size]
+    across = min(4, len(sets))
+    down = -(-len(sets) // across)
+    with matplotlib.rc_context(STYLE):
+        figure = new_figure(max(2.2 * across, 3.0), 1.75 * down + 0.6)
+        panels = figure.subplots(down, across, sharex=True, squeeze=False).ravel()
+        for axes, benchmark in zip(panels, sets, strict=False):
+            _descent(axes, result, benchmark)
+        for axes in panels[len(sets) :]:
+            axes.set_visible(False)
+        for axes in panels[max(0, len(sets) - across) : len(sets)]:
+            axes.tick_params(labelbottom=True)
+        figure.supxlabel("iterations of one descent of PRESS", fontsize=9.5)
+        figure.supylabel("error, %", fontsize=9.5)
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=3)
+        return figure
+
+
+def _descent(axes: Axes, result: StudyResult, benchmark: Benchmark) -> None:
+    theirs = TABLE_2[benchmark.name, SEARCHED].mean
+    axes.axhline(theirs, color=GREY, linestyle="--", linewidth=1.0, label="test rows, the paper's")
+    for what, colour, mark, label in (
+        ("error", VERMILION, "o", "test rows"),
+        ("loo_error", BLUE, "s", "leave-one-out, training rows"),
+    ):
+        scores = stages_of(result, benchmark.name, what)
+        axes.plot(range(len(scores)), scores, color=colour, marker=mark, markersize=3.5, linewidth=1.2, label=label)
+    names = ["0", *map(str, STAGES), "end"]
+    axes.set_xticks(range(0, len(names), 2), names[::2])
+    axes.set_title(benchmark.title, loc="left")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
 
 
 def changes(result: StudyResult, benchmark: Benchmark, column: str) -> tuple[float, float] | None:
