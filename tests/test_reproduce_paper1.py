@@ -260,6 +260,21 @@ def test_the_elliptical_process_starts_at_the_spherical_one(overlapping):
     assert np.mean((spherical.probability(Z[60:]) > 0.5) != (y[60:] > 0)) < 0.25
 
 
+@pytest.mark.skipif(not ep_gpc.available(), reason="GPy is not installed")
+def test_the_orders_in_which_sites_are_visited_belong_to_the_seed(overlapping):
+    """The same to the bit whatever else has drawn from NumPy's global generator, which is left as it was."""
+    X, y = overlapping[0][:40], overlapping[1][:40]
+    Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    found = []
+    for state in (1, 2):
+        np.random.seed(state)  # noqa: NPY002
+        found.append(ep_gpc.fit(Z, y, elliptical=True, seed=7))
+        assert np.random.random() == np.random.RandomState(state).random()  # noqa: NPY002
+    assert found[0].log_evidence == found[1].log_evidence
+    assert np.array_equal(found[0].probability(Z), found[1].probability(Z))
+    assert ep_gpc.fit(Z, y, elliptical=True, seed=8).log_evidence != found[0].log_evidence
+
+
 def test_without_gpy_its_classifier_says_what_to_install(monkeypatch):
     monkeypatch.setattr(ep_gpc, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"bayes-lssvm\[gpc\]"):

@@ -3,7 +3,9 @@
 The latent function has mean zero and covariance σ_f² exp(−½ Σ (x_i − z_i)²/l_i²), the likelihood is the cumulative
 normal. σ_f² and the length scales maximise the marginal likelihood of expectation propagation, which is run anew at
 every step of the search: GPy's default keeps the first run's site parameters, and ends elsewhere. The elliptical kernel
-starts at the optimum of the spherical one. The paper used the MATLAB programs of Rasmussen and Williams (2006).
+starts at the optimum of the spherical one. GPy visits the sites in random orders that it takes from NumPy's global
+generator: it is seeded for a fit, and left as it was found. The paper used the MATLAB programs of Rasmussen and
+Williams (2006).
 
 GPy is an extra, `pip install "bayes-lssvm[gpc]"`.
 """
@@ -11,6 +13,8 @@ GPy is an extra, `pip install "bayes-lssvm[gpc]"`.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -62,10 +66,25 @@ class EPClassifier(NamedTuple):
         return np.clip(np.asarray(p, dtype=float)[:, 0], 0.0, 1.0)
 
 
-def fit(X: Array, y: Array, *, elliptical: bool) -> EPClassifier:
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    before = np.random.get_state()  # noqa: NPY002 - the generator that GPy uses
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
+
+
+def fit(X: Array, y: Array, *, elliptical: bool, seed: int = 0) -> EPClassifier:
     """Train on inputs of shape (N, d), standardised as a rule, and labels ±1 of shape (N,)."""
     if not available():
         raise ImportError('The Gaussian process classifier needs GPy: pip install "bayes-lssvm[gpc]".')
+    with _seeded(seed):
+        return _fit(X, y, elliptical)
+
+
+def _fit(X: Array, y: Array, elliptical: bool) -> EPClassifier:
     start = np.array([1.0, np.sqrt(X.shape[1])])
     spherical = _optimised(X, y, start, elliptical=False)
     if not elliptical:

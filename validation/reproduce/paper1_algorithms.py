@@ -165,7 +165,7 @@ def gaussian_process(*, elliptical: bool) -> Fit:
 
     def fit(X: Array, y: Array, seed: int) -> Fitted:
         scaled = Standardiser.fit(X)
-        model = ep_gpc.fit(scaled(X), y, elliptical=elliptical)
+        model = ep_gpc.fit(scaled(X), y, elliptical=elliptical, seed=seed)
 
         def predict(rows: Array) -> Prediction:
             p = model.probability(scaled(rows))

@@ -116,6 +116,8 @@ class Paper1Table2:
                     }
                     if ALGORITHMS[name].column == SEARCHED:
                         settings["stages"] = STAGES
+                    elif ALGORITHMS[name] not in LSSVM:
+                        settings["order of sites"] = "random, by the cell's seed"
                     key = f"{benchmark.name}.{name}.{number:02d}"
                     found.append(Cell(key, settings, seed_of(source, number)))
         return found
