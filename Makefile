@@ -46,7 +46,7 @@ report: $(READY)
 
 TABLES ?= all
 reproduce: $(READY)
-	@$(TEST_ENV) $(BIN)/python -m validation.reproduce $(TABLES) --jobs $(JOBS) --output $(OUTPUT) --pages $(ARGS)
+	@$(TEST_ENV) $(BIN)/python -m validation.papers $(TABLES) --jobs $(JOBS) --output $(OUTPUT) --pages $(ARGS)
 
 gallery: $(READY)
 	@$(BIN)/python -m reports --gallery --output $(OUTPUT) $(ARGS)
@@ -71,9 +71,9 @@ bench: $(READY)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 figures: $(READY)
-	@$(BIN)/python -m reports.docs_figures
-	@$(BIN)/python -m reports.selection_figures
-	@$(BIN)/python -m reports.multiclass_figures
+	@$(BIN)/python -m reports.draw.docs_figures
+	@$(BIN)/python -m reports.draw.selection_figures
+	@$(BIN)/python -m reports.draw.multiclass_figures
 
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs uv on the path (pip install uv)."; exit 1; }

@@ -9,7 +9,8 @@ The closed forms are in `spectrum`, `level1`, `level2`, `level3`, `moderation`, 
 """
 
 from . import datasets, kernels
-from ._errors import (
+from ._version import __version__
+from .base.errors import (
     BayesLSSVMWarning,
     ConstantFeatureWarning,
     EvidenceDivergenceWarning,
@@ -18,13 +19,12 @@ from ._errors import (
     NoSignalWarning,
     NotPositiveSemidefiniteError,
 )
-from ._version import __version__
-from .comparison import Comparison, compare
 from .estimators import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR, FullyBayesianLSSVC, FullyBayesianLSSVR
-from .estimators_sparse import SparseLSSVC
-from .evidence_selector import EvidenceSelector
+from .estimators.selector import EvidenceSelector
+from .estimators.sparse import SparseLSSVC
+from .files import ModelFileError, load, save
 from .marginal import HyperPosterior, marginalise
-from .model_files import ModelFileError, load, save
+from .search.comparison import Comparison, compare
 from .trust import TrustReport, trust
 
 __all__ = [

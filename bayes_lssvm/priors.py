@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ._typing import Array
+from .base.typing import Array
 
 _STEP = 1e-4  # of differences, in the log parameter
 

@@ -26,14 +26,14 @@ from scipy.stats import chi2
 from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import type_of_target
 
-from ._errors import BayesLSSVMWarning
-from ._typing import AnyArray, Array
+from .base.errors import BayesLSSVMWarning
+from .base.provenance import provenance
+from .base.typing import AnyArray, Array
 from .estimators import BayesianLSSVC, BayesianLSSVR
 from .kernels import Kernel, as_kernel
 from .marginal import HyperPosterior, marginalise
 from .priors import HyperPrior, LogPrior, as_hyper_prior
-from .provenance import provenance
-from .refinement import spread_subset
+from .search.refinement import spread_subset
 
 Level = Literal["good", "doubtful", "bad"]
 _LEVELS: tuple[Level, ...] = ("good", "doubtful", "bad")

@@ -11,8 +11,8 @@ from itertools import chain
 
 from tqdm.auto import tqdm
 
-from . import closed_forms, leave_one_out, marginalisation, multiclass, sampling
-from .timing import table
+from benchmarks import closed_forms, leave_one_out, marginalisation, multiclass, sampling
+from benchmarks.timing import table
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -16,14 +16,13 @@ from sklearn.gaussian_process.kernels import RBF as LengthScale
 from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 
 from bayes_lssvm import BayesianLSSVC
-from bayes_lssvm._typing import Array
+from bayes_lssvm.base.typing import Array
 from bayes_lssvm.datasets import make_waveform
-from bayes_lssvm.evidence_gradient import Objective
 from bayes_lssvm.kernels import RBF
-from bayes_lssvm.level2 import j4
-from bayes_lssvm.spectrum import TridiagonalReduction
-
-from .timing import Row, readable, seconds, side_by_side
+from bayes_lssvm.levels.level2 import j4
+from bayes_lssvm.levels.objective import Objective
+from bayes_lssvm.linalg.spectrum import TridiagonalReduction
+from benchmarks.timing import Row, readable, seconds, side_by_side
 
 
 def data(n: int, seed: int = 1) -> tuple[Array, Array]:

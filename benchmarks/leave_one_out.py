@@ -7,16 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.linalg import lapack
 
-from bayes_lssvm._blas import fortran_copy
-from bayes_lssvm._typing import Array
-from bayes_lssvm.evidence_gradient import Objective
+from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import ARD, RBF
-from bayes_lssvm.leave_one_out import LeaveOneOutSpectrum, leave_one_out
-from bayes_lssvm.press import PressObjective
-from bayes_lssvm.solvers import solve_cholesky
-
-from .closed_forms import data
-from .timing import Row, readable, side_by_side
+from bayes_lssvm.levels.objective import Objective
+from bayes_lssvm.levels.solvers import solve_cholesky
+from bayes_lssvm.linalg.blas import fortran_copy
+from bayes_lssvm.press.criterion import PressObjective
+from bayes_lssvm.press.leave_one_out import LeaveOneOutSpectrum, leave_one_out
+from benchmarks.closed_forms import data
+from benchmarks.timing import Row, readable, side_by_side
 
 GAMMA = 2.0
 

@@ -8,14 +8,13 @@ import numpy as np
 from scipy.linalg import eigh
 
 from bayes_lssvm import BayesianLSSVC, datasets
-from bayes_lssvm._typing import Array
+from bayes_lssvm.base.typing import Array
 from bayes_lssvm.datasets import make_waveform
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.marginal import marginalise
 from bayes_lssvm.priors import HyperPrior, Normal
-
-from .closed_forms import data
-from .timing import Row, readable, side_by_side
+from benchmarks.closed_forms import data
+from benchmarks.timing import Row, readable, side_by_side
 
 PRIOR = HyperPrior(kernel=Normal(0.0, 1.0))
 

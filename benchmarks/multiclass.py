@@ -7,10 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from bayes_lssvm import BayesianLSSVC
-from bayes_lssvm._typing import AnyArray, Array
+from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.multiclass import MulticlassLSSVC
-
-from .timing import Row, readable, side_by_side
+from benchmarks.timing import Row, readable, side_by_side
 
 
 def classes(n: int, n_classes: int, seed: int = 0) -> tuple[Array, AnyArray]:

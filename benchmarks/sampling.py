@@ -28,20 +28,19 @@ from typing import NamedTuple
 import numpy as np
 
 from bayes_lssvm import datasets
-from bayes_lssvm._arviz import rhat_and_ess
-from bayes_lssvm._typing import Array
-from bayes_lssvm.diagnostics import ChainsDidNotMixWarning
+from bayes_lssvm.base.arviz import rhat_and_ess
+from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import RBF
-from bayes_lssvm.marginal._collapsed_nuts import collapsed_nuts
-from bayes_lssvm.marginal._density import Density
-from bayes_lssvm.marginal._interpolant import fixed_kernel_surface, one_parameter_surface
-from bayes_lssvm.marginal._nuts import sample_table
-from bayes_lssvm.marginal._table import scattered_starts, tabulate
+from bayes_lssvm.marginal.density import Density
+from bayes_lssvm.marginal.draws.collapsed import collapsed_nuts
+from bayes_lssvm.marginal.draws.interpolant import fixed_kernel_surface, one_parameter_surface
+from bayes_lssvm.marginal.draws.nuts import sample_table
+from bayes_lssvm.marginal.draws.table import scattered_starts, tabulate
 from bayes_lssvm.priors import HyperPrior, Normal
+from bayes_lssvm.sampling.diagnostics import ChainsDidNotMixWarning
+from benchmarks.timing import Row, seconds
 from models.gaussian_process import GaussianProcess
 from models.sampling import sample
-
-from .timing import Row, seconds
 
 PRIOR = HyperPrior(Normal(0, 3), Normal(0, 3), Normal(0, 1))
 KERNEL = RBF(1.311)

@@ -14,13 +14,13 @@ They are priors and a likelihood. With the analytic side they share the data, th
 never its evidence: an error in the algebra must show as a disagreement.
 """
 
-from .bernoulli_gp import BernoulliGP
-from .gaussian_process import GaussianProcess
-from .log_density import FlatDensity
-from .nuts import NonFiniteStartError
-from .priors import to_numpyro
-from .sampling import Sampled, sample
-from .weight_space import WeightSpace, features
+from models.bernoulli_gp import BernoulliGP
+from models.gaussian_process import GaussianProcess
+from models.log_density import FlatDensity
+from models.nuts import NonFiniteStartError
+from models.priors import to_numpyro
+from models.sampling import Sampled, sample
+from models.weight_space import WeightSpace, features
 
 __all__ = [
     "BernoulliGP",

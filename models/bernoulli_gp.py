@@ -23,15 +23,14 @@ import numpyro.distributions as dist
 from jax.scipy.linalg import solve_triangular
 from numpy.polynomial.hermite_e import hermegauss
 
-from bayes_lssvm._errors import require_positive
-from bayes_lssvm._typing import AnyArray, Array
+from bayes_lssvm.base.errors import require_positive
+from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.kernels import Kernel
 from bayes_lssvm.priors import HyperPrior, LogPrior, as_hyper_prior
-
-from .data import checked_inputs, checked_labels
-from .kernels import FixedPart, fixed_diagonal, fixed_part, matrix
-from .log_density import double_precision
-from .priors import sample_bias, sample_kernel_parameters, to_numpyro
+from models.data import checked_inputs, checked_labels
+from models.kernels import FixedPart, fixed_diagonal, fixed_part, matrix
+from models.log_density import double_precision
+from models.priors import sample_bias, sample_kernel_parameters, to_numpyro
 
 _NODES = 64
 

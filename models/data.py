@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayes_lssvm._typing import AnyArray, Array
+from bayes_lssvm.base.typing import AnyArray, Array
 
 
 def checked_inputs(X: AnyArray) -> Array:

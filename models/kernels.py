@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayes_lssvm._typing import AnyArray, Array
+from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.kernels import ARD, RBF, Kernel, Linear, Polynomial, Product, Scaled, Sum
 
 FixedPart = Any  # an array, or a tuple of fixed parts for sums and products

@@ -21,7 +21,7 @@ from numpyro.distributions import biject_to
 from numpyro.infer.initialization import init_to_uniform
 from numpyro.infer.util import constrain_fn, potential_energy
 
-from bayes_lssvm._typing import AnyArray, Array
+from bayes_lssvm.base.typing import AnyArray, Array
 
 Program = Callable[..., Any]
 

@@ -19,7 +19,7 @@ from numpyro import handlers
 from numpyro.infer.hmc import hmc
 from numpyro.infer.util import constrain_fn, potential_energy
 
-from .log_density import Program
+from models.log_density import Program
 
 _BUFFER = 200  # most draws between two looks at the clock and the keyboard
 _SECONDS = 0.5  # about this long between them

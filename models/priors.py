@@ -16,7 +16,7 @@ import numpyro
 import numpyro.distributions as dist
 from numpyro.distributions import constraints
 
-from bayes_lssvm._typing import AnyArray, Array
+from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.priors import Box, HyperPrior, ImproperPriorError, LogPrior, Normal
 
 

@@ -18,13 +18,12 @@ import numpyro
 from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
-from bayes_lssvm import _arviz
-from bayes_lssvm._typing import AnyArray, Array
-from bayes_lssvm.diagnostics import Diagnostics, Thresholds, diagnose
-from bayes_lssvm.provenance import provenance
-
-from .log_density import Program, as_arguments, double_precision, latent_shapes
-from .nuts import Settings, compiled_for, run_chain
+from bayes_lssvm.base import arviz as _arviz
+from bayes_lssvm.base.provenance import provenance
+from bayes_lssvm.base.typing import AnyArray, Array
+from bayes_lssvm.sampling.diagnostics import Diagnostics, Thresholds, diagnose
+from models.log_density import Program, as_arguments, double_precision, latent_shapes
+from models.nuts import Settings, compiled_for, run_chain
 
 if TYPE_CHECKING:
     from xarray import DataTree

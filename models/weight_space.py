@@ -21,14 +21,13 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from bayes_lssvm._errors import require_positive
-from bayes_lssvm._typing import Array
+from bayes_lssvm.base.errors import require_positive
+from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import Kernel, check_positive_semidefinite
 from bayes_lssvm.priors import HyperPrior, LogPrior, as_hyper_prior
-
-from .data import checked_inputs, checked_targets
-from .kernels import gram
-from .priors import sample_bias, to_numpyro
+from models.data import checked_inputs, checked_targets
+from models.kernels import gram
+from models.priors import sample_bias, to_numpyro
 
 
 def features(kernel: Kernel, X: Array, *, empirical: bool = False) -> Array:

@@ -17,13 +17,13 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-from reports import gallery, tables
-from reports.index import write_index
-from reports.page import Page, filled
+from reports.command import gallery, tables
+from reports.command.plan import Plan, Task, make_plan
+from reports.frame.index import write_index
+from reports.frame.page import Page, filled
+from reports.frame.write import write_page
 from reports.pages import PAGES, page_of, section_7_1
-from reports.plan import Plan, Task, make_plan
-from reports.write import write_page
-from validation.experiment import SIZES, run
+from validation.harness import SIZES, run
 from validation.studies import get_study
 
 TITLE = "How good is the evidence framework?"
@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
         "--reproduction",
         nargs="*",
         metavar="TABLE",
-        help="pages of the papers' tables (all, or those named) from the cells that python -m validation.reproduce "
+        help="pages of the papers' tables (all, or those named) from the cells that python -m validation.papers "
         "has computed into the same OUTPUT; with --gallery to reports/gallery",
     )
     add("--gallery", action="store_true", help="all studies on the gallery's data, at full size, to reports/gallery")

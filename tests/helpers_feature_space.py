@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from bayes_lssvm.kernels import Kernel
-from bayes_lssvm.spectrum import CentredSpectrum, TridiagonalReduction
+from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 
 
 def relative_error(value, reference):

@@ -9,7 +9,7 @@ import pytest
 
 import bayes_lssvm.trust
 from bayes_lssvm import BayesianLSSVC, FullyBayesianLSSVC, datasets, marginalise, trust
-from bayes_lssvm._errors import ConstantFeatureWarning, NoSignalWarning
+from bayes_lssvm.base.errors import ConstantFeatureWarning, NoSignalWarning
 from bayes_lssvm.kernels import RBF, Linear
 from bayes_lssvm.priors import Flat, HyperPrior, ImproperPriorError, Normal
 from bayes_lssvm.trust import LIMITS, VERDICTS

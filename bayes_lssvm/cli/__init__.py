@@ -5,6 +5,6 @@ Results go to standard output, as text for people or as one JSON object for prog
 sentences on standard error.
 """
 
-from ._main import main
+from .main import main
 
 __all__ = ["main"]

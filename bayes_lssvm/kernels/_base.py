@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigvalsh
 
-from .._errors import NotPositiveSemidefiniteError
-from .._typing import Array
+from ..base.errors import NotPositiveSemidefiniteError
+from ..base.typing import Array
 
 
 class Kernel(ABC):

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import require_positive
-from .._typing import Array
+from ..base.errors import require_positive
+from ..base.typing import Array
 from ._base import Kernel
 
 

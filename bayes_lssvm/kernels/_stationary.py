@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._blas import product
-from .._errors import require_positive
-from .._triangles import mirror_lower
-from .._typing import Array
+from ..base.errors import require_positive
+from ..base.typing import Array
+from ..linalg.blas import product
+from ..linalg.triangles import mirror_lower
 from ._base import Kernel
 
 # Widths tried first, in units of √d: standardised inputs lie about √(2d) apart.

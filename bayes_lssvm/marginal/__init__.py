@@ -4,11 +4,11 @@
     posterior = marginalise(X, y, kernel="rbf")
     posterior.log_evidence, posterior.summary(), posterior.predict_proba(X_new)
 
-The integration is deterministic quadrature (`_level2_quadrature`, `_kernel_quadrature`), with its own error estimate.
+The integration is deterministic quadrature (`rules.level2`, `rules.kernel`), with its own error estimate.
 """
 
-from ._level2_laplace import LaplaceEvidence, laplace_evidence
-from ._marginalise import marginalise
-from ._posterior import HyperPosterior
+from .level2_laplace import LaplaceEvidence, laplace_evidence
+from .marginalise import marginalise
+from .posterior import HyperPosterior
 
 __all__ = ["HyperPosterior", "LaplaceEvidence", "laplace_evidence", "marginalise"]

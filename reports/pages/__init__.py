@@ -6,12 +6,12 @@ import importlib.util
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from reports.page import Page, Row, Table
-from validation.reproduce import TABLES
+from reports.frame.page import Page, Row, Table
+from validation.papers import TABLES
 from validation.studies import STUDIES
 
 if TYPE_CHECKING:
-    from validation.experiment import StudyResult
+    from validation.harness import StudyResult
 
 PAGES: dict[str, str] = {name: f"reports.pages.{name.replace('-', '_')}" for name in STUDIES}
 """Name of the study to module; each module has a function `page(result)`."""
@@ -52,7 +52,7 @@ def _page(result: StudyResult) -> Page:
     if _exists(TABLE_PAGES[result.study]):
         shown: Page = import_module(TABLE_PAGES[result.study]).page(result)
         return shown
-    from reports.reproduction import plain_page  # which draws: only where it is needed
+    from .papers import plain_page  # which draws: only where it is needed
 
     return plain_page(result)
 

@@ -1,6 +1,7 @@
 """The page of the calibration study: ranks, coverage, and where the closed-form error bars fail.
 
-The two figures by method are those of `reports.calibration`, which makes docs/calibration.md from the same scenarios.
+The two figures by method are those of `reports.draw.calibration`, which makes docs/findings/calibration.md from the
+same scenarios.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.stats import binom
 
-from reports.calibration import LOOKS, NAMES, figure_coverage, figure_ecdf
-from reports.figures import BLACK, BLUE, GREEN, GREY, PURPLE, VERMILION
-from reports.page import Page, Picture, Row, Section, Table
-from validation.calibration import SCENARIOS, Coverage, Results, ecdf, ecdf_band, regimes, rows_of
-from validation.calibration import Row as Tested
-from validation.experiment import StudyResult
-from validation.studies.calibration import collect
+from reports.draw.calibration import LOOKS, NAMES, figure_coverage, figure_ecdf
+from reports.draw.figures import BLACK, BLUE, GREEN, GREY, PURPLE, VERMILION
+from reports.frame.page import Page, Picture, Row, Section, Table
+from validation.harness import StudyResult
+from validation.studies.calibration import SCENARIOS, Coverage, Results, ecdf, ecdf_band, regimes, rows_of
+from validation.studies.calibration import Row as Tested
+from validation.studies.calibration.study import collect
 
 LEVEL = 0.9
 CLAIMED = "90 %"
@@ -290,7 +291,7 @@ HOW = (
     "100 sets or more are needed for a test.",
     "Where level 2 has no mode (γ → 0 or ∞) the closed forms have no error bars; such sets are left out, which is fair "
     "as it depends on the data alone. Sets whose chains of NUTS fail their checks have no draws and are left out too. "
-    "docs/calibration.md has the same with more sets, and what it means.",
+    "docs/findings/calibration.md has the same with more sets, and what it means.",
 )
 
 

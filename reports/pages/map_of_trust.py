@@ -13,11 +13,11 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bayes_lssvm._typing import AnyArray, Array
+from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.trust import LIMITS
-from reports.figures import BLACK, BLUE, GREEN, GREY, VERMILION
-from reports.page import Page, Picture, Row, Section, Table
-from validation.experiment import StudyResult
+from reports.draw.figures import BLACK, BLUE, GREEN, GREY, VERMILION
+from reports.frame.page import Page, Picture, Row, Section, Table
+from validation.harness import StudyResult
 
 ENOUGH = 0.9  # share of the sets that must be good
 METHODS = {"mackay": "eq 5.2", "hessian": "5.2, Hessian", "laplace": "Laplace"}

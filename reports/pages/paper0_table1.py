@@ -9,16 +9,17 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from reports.figures import BLACK, BLUE, GREEN, PURPLE, VERMILION, new_figure
-from reports.page import Page, Picture, Row, Section, Table
-from reports.reproduction import STYLE, comparison_table, differences_picture, differences_table, verdict_sentences
-from validation.experiment import StudyResult
-from validation.reproduce.paper0_algorithms import NO_REPEATS
-from validation.reproduce.paper0_table1 import ALL_COLUMNS, REPEATED, scores_of, statistics, table
-from validation.reproduce.paper0_table1_published import AVERAGE_RANKS, AVERAGES, COLUMNS, SIGN_TEST, SIZES
-from validation.reproduce.paper0_table1_why import why
-from validation.reproduce.statistics import Mark, Scores, Statistics
-from validation.reproduce.table import ReproducedTable
+from reports.draw.figures import BLACK, BLUE, GREEN, PURPLE, VERMILION, new_figure
+from reports.frame.page import Page, Picture, Row, Section, Table
+from validation.harness import StudyResult
+from validation.papers.paper0.algorithms import NO_REPEATS
+from validation.papers.paper0.published import AVERAGE_RANKS, AVERAGES, COLUMNS, SIGN_TEST, SIZES
+from validation.papers.paper0.table1 import ALL_COLUMNS, REPEATED, scores_of, statistics, table
+from validation.papers.paper0.why import why
+from validation.papers.statistics import Mark, Scores, Statistics
+from validation.papers.table import ReproducedTable
+
+from .papers import STYLE, comparison_table, differences_picture, differences_table, verdict_sentences
 
 BAYESIAN = ("LS-SVM (BayM)", "LS-SVM (Bay)")
 SIGNS: dict[Mark, str] = {"best": "★", "not different": "", "different": "†", "clearly different": "‡"}

@@ -10,15 +10,16 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from reports.figures import BLUE, GREEN, GREY, PURPLE, VERMILION, new_figure
-from reports.page import Page, Picture, Row, Section, Table
-from reports.reproduction import STYLE, comparison_table, differences_picture, differences_table, verdict_sentences
-from validation.experiment import StudyResult
-from validation.reproduce.paper2_data import CODING_NAMES, KERNEL_NAMES, KERNELS, SETS, column, scores_of
-from validation.reproduce.paper2_orders import moc_orders
-from validation.reproduce.paper2_table2 import DECODINGS, table
-from validation.reproduce.paper2_table2_published import CODINGS
-from validation.reproduce.table import ReproducedTable
+from reports.draw.figures import BLUE, GREEN, GREY, PURPLE, VERMILION, new_figure
+from reports.frame.page import Page, Picture, Row, Section, Table
+from validation.harness import StudyResult
+from validation.papers.paper2.data import CODING_NAMES, KERNEL_NAMES, KERNELS, SETS, column, scores_of
+from validation.papers.paper2.orders import moc_orders
+from validation.papers.paper2.table2 import DECODINGS, table
+from validation.papers.paper2.table2_published import CODINGS
+from validation.papers.table import ReproducedTable
+
+from .papers import STYLE, comparison_table, differences_picture, differences_table, verdict_sentences
 
 COLOURS = {"ovo": BLUE, "ova": VERMILION, "moc": PURPLE, "ecoc": GREEN}
 SHAPES = {"ovo": "o", "ova": "s", "moc": "D", "ecoc": "^"}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from reports.page import Page, Section
-from reports.pages.paper2_table2 import (
+from reports.frame.page import Page, Section
+from validation.harness import StudyResult
+from validation.papers.paper2.table3 import DECODINGS, table
+
+from .paper2_table2 import (
     against_section,
     decoding_sentences,
     decodings_picture,
@@ -13,9 +16,7 @@ from reports.pages.paper2_table2 import (
     pictures_of,
     ties_table,
 )
-from reports.reproduction import comparison_table, verdict_sentences
-from validation.experiment import StudyResult
-from validation.reproduce.paper2_table3 import DECODINGS, table
+from .papers import comparison_table, verdict_sentences
 
 INTRODUCTION = (
     "Table III of paper 2 (Van Gestel et al., 2002) is its Table II with support vector machines in place of LS-SVMs, "

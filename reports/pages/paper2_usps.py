@@ -5,12 +5,13 @@ from __future__ import annotations
 import matplotlib
 import numpy as np
 
-from reports.figures import BLUE, GREY, VERMILION, new_figure
-from reports.page import Page, Picture, Row, Section, Table
-from reports.reproduction import STYLE, comparison_table
-from validation.experiment import StudyResult
-from validation.reproduce.paper2_table2 import INTERPOLATES
-from validation.reproduce.paper2_usps import DECODINGS, PRINTED, WITHIN, decoded, scores, table
+from reports.draw.figures import BLUE, GREY, VERMILION, new_figure
+from reports.frame.page import Page, Picture, Row, Section, Table
+from validation.harness import StudyResult
+from validation.papers.paper2.table2 import INTERPOLATES
+from validation.papers.paper2.usps import DECODINGS, PRINTED, WITHIN, decoded, scores, table
+
+from .papers import STYLE, comparison_table
 
 NAMES = {
     "hamming": "Hamming",

@@ -11,11 +11,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayes_lssvm.comparison import kass_raftery
+from bayes_lssvm.search.comparison import kass_raftery
 from bayes_lssvm.trust import LIMITS
-from reports.figures import BLACK, BLUE, GREY, VERMILION
-from reports.page import Page, Picture, Row, Section, Table
-from validation.experiment import FinishedCell, StudyResult
+from reports.draw.figures import BLACK, BLUE, GREY, VERMILION
+from reports.frame.page import Page, Picture, Row, Section, Table
+from validation.harness import FinishedCell, StudyResult
 from validation.studies.prior_sensitivity import PARAMETERS, REFERENCE_KEY, TAIL_LIMIT
 
 STYLE: dict[str, Any] = {"font.size": 9, "axes.titlesize": 9.5, "axes.labelsize": 9.5, "legend.frameon": False}

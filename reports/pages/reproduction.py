@@ -9,12 +9,13 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-from reports.figures import GREY, new_figure
-from reports.index import REPRODUCTION
-from reports.page import Page, Picture, Row, Section, Table
-from reports.reproduction import COLOURS, STYLE, comparison_table, counts, differences_table, verdict_sentences
-from validation.experiment import SIZES, Size, StudyResult
-from validation.reproduce import TABLES, ReproducedTable, Verdict
+from reports.draw.figures import GREY, new_figure
+from reports.frame.index import REPRODUCTION
+from reports.frame.page import Page, Picture, Row, Section, Table
+from validation.harness import SIZES, Size, StudyResult
+from validation.papers import TABLES, ReproducedTable, Verdict
+
+from .papers import COLOURS, STYLE, comparison_table, counts, differences_table, verdict_sentences
 
 TITLE = "Reproduction: the papers' tables, ours beside theirs"
 INTRODUCTION = (

@@ -1,7 +1,7 @@
 """Section 7.1 of paper 0 on Ripley's data: the tables, figures 2 and 3 and the evidence along σ.
 
-The study behind it, `validation.ripley`, is closed forms from end to end: nothing is sampled, and there are no checks
-to fail. It is handed to the frame as a study of one cell that holds the whole record.
+The study behind it, `validation.studies.section_7_1`, is closed forms from end to end: nothing is sampled, and there
+are no checks to fail. It is handed to the frame as a study of one cell that holds the whole record.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from reports.figures import figure_2, figure_3, figure_evidence
-from reports.page import Page, Picture, Row, Section, Table, aligned, filled
-from validation.experiment import Cell, FinishedCell, StudyResult
-from validation.ripley import STAGES, Design, RipleyStudy, study, verdict
+from reports.draw.figures import figure_2, figure_3, figure_evidence
+from reports.frame.page import Page, Picture, Row, Section, Table, aligned, filled
+from validation.harness import Cell, FinishedCell, StudyResult
+from validation.studies.section_7_1 import STAGES, Design, RipleyStudy, study, verdict
 
 NAME = "section-7-1"
 PAGE_NAME = "ripley"

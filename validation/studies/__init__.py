@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from validation.experiment import Study
+from validation.harness import Study
 
 STUDIES: dict[str, str] = {
     "error-bars": "validation.studies.error_bars",

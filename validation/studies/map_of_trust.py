@@ -26,18 +26,18 @@ import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import chi2
 
-from bayes_lssvm._errors import BayesLSSVMWarning
-from bayes_lssvm._typing import Array
+from bayes_lssvm.base.errors import BayesLSSVMWarning
+from bayes_lssvm.base.typing import Array
 from bayes_lssvm.estimators import BayesianLSSVR
 from bayes_lssvm.kernels import RBF
-from bayes_lssvm.level3 import Level3
+from bayes_lssvm.levels.level3 import Level3
 from bayes_lssvm.marginal import HyperPosterior, marginalise
-from bayes_lssvm.marginal._density import Density
-from bayes_lssvm.marginal._importance import importance
-from bayes_lssvm.marginal._laplace import Mode, find_modes
+from bayes_lssvm.marginal.density import Density
+from bayes_lssvm.marginal.draws.importance import importance
+from bayes_lssvm.marginal.gaussian import Mode, find_modes
 from bayes_lssvm.priors import HyperPrior, Normal
 from bayes_lssvm.trust import LIMITS
-from validation.experiment import Cell, CellResult, Check, Size, StudyData
+from validation.harness import Cell, CellResult, Check, Size, StudyData
 
 PRIOR = HyperPrior(Normal(0.0, 3.0), Normal(0.0, 3.0))
 GAUSSIAN_TAIL = 0.9973  # a Gaussian's mass within three standard deviations

@@ -29,12 +29,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayes_lssvm._typing import Array
+from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import RBF, Kernel, Linear
 from bayes_lssvm.marginal import HyperPosterior, marginalise
 from bayes_lssvm.priors import Box, HyperPrior, LogPrior, Normal, hyper_prior_from_dict
-from bayes_lssvm.refinement import refine, spread_subset
-from validation.experiment import Cell, CellResult, Check, Size, StudyData
+from bayes_lssvm.search.refinement import refine, spread_subset
+from validation.harness import Cell, CellResult, Check, Size, StudyData
 
 QUADRATURE_LIMIT = 1e-3  # nats
 TAIL_LIMIT = 1e-3  # of the integrand's maximum, at an end of the range of σ or γ

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isfinite
 
-from reports.page import Page, Picture, Row, Section, Table
-from validation.experiment import StudyResult
+from reports.frame.page import Page, Picture, Row, Section, Table
+from validation.harness import StudyResult
 from validation.studies.bayes_factors import ANALYTIC, RUNGS, SAMPLED, Evidence, Flip, compare, evidences, words
-from validation.studies.bayes_factors._comparison import DESIGN, Ladder, sampled
+from validation.studies.bayes_factors.comparison import DESIGN, Ladder, sampled
 
-from ._figures import forest, heat_map, minus
-from ._words import STANDARD_ERRORS, count, distances, joined, label, offset, spoken, verdict
+from .figures import forest, heat_map, minus
+from .sentences import STANDARD_ERRORS, count, distances, joined, label, offset, spoken, verdict
 
 INTRODUCTION = (
     "Which kernel do the data prefer, and by how much? The log Bayes factor of two kernels is the difference of their "

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from reports.page import Page, Picture, Row, Section, Table
-from validation.experiment import FinishedCell, StudyResult
+from reports.frame.page import Page, Picture, Row, Section, Table
+from validation.harness import FinishedCell, StudyResult
 
-from ._bars import (
+from .bars import (
     CLOSE,
     NO_LIMIT,
     PROGRAMS,
@@ -17,7 +17,7 @@ from ._bars import (
     sampled_figures,
     verdict,
 )
-from ._figures import forest, pairs, ranks
+from .figures import forest, pairs, ranks
 
 INTRODUCTION = (
     "How well are the hyperparameters known? MacKay's formulas give error bars of log μ and log ζ without any "

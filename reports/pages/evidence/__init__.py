@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from bayes_lssvm._typing import Array
-from reports.page import Page, Picture, Row, Section, Table
-from validation.experiment import StudyResult
+from bayes_lssvm.base.typing import Array
+from reports.frame.page import Page, Picture, Row, Section, Table
+from validation.harness import StudyResult
 
-from ._figures import curves, errors, modes, occam
-from ._ladder import (
+from .figures import curves, errors, modes, occam
+from .ladder import (
     APPROXIMATE,
     MATTERS,
     PROGRAMS,

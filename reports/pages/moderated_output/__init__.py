@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bayes_lssvm._typing import AnyArray
-from reports.page import Page, Picture, Row, Section, Table
-from validation.experiment import StudyResult
-from validation.predictive_scores import score
+from bayes_lssvm.base.typing import AnyArray
+from reports.frame.page import Page, Picture, Row, Section, Table
+from validation.harness import StudyResult
 from validation.studies.moderated_output import LABELS, Bin, Gain, gain, reliability
+from validation.studies.predictive_scores import score
 
-from ._figures import Places, diagrams, differences, maps
-from ._words import EXACT, Difference, Probabilities, difference, joined, signed, verdict
+from .figures import Places, diagrams, differences, maps
+from .sentences import EXACT, Difference, Probabilities, difference, joined, signed, verdict
 
 INTRODUCTION = (
     "The moderated output turns an LS-SVM's latent value into a class probability with the weights and the bias "

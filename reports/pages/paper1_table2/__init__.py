@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 
-from reports.page import Page, Picture, Row, Section, Table
-from reports.reproduction import comparison_table, differences_picture, differences_table
-from validation.experiment import StudyResult
-from validation.reproduce.paper1_algorithms import OURS
-from validation.reproduce.paper1_comparisons import published_comparison
-from validation.reproduce.paper1_table2 import SEARCHED, errors_of, finished_of, mean_squares_of, stages_of, table
-from validation.reproduce.paper1_table2_published import SIGNIFICANCE, TABLE_1, TABLE_2, Benchmark
+from reports.frame.page import Page, Picture, Row, Section, Table
+from validation.harness import StudyResult
+from validation.papers.paper1.algorithms import OURS
+from validation.papers.paper1.comparisons import published_comparison
+from validation.papers.paper1.published import SIGNIFICANCE, TABLE_1, TABLE_2, Benchmark
+from validation.papers.paper1.table2 import SEARCHED, errors_of, finished_of, mean_squares_of, stages_of, table
 
-from ._figures import figure_criterion, figure_descent, figure_overfitting
-from ._words import comparison, comparisons, searching, verdict
+from ..papers import comparison_table, differences_picture, differences_table
+from .figures import figure_criterion, figure_descent, figure_overfitting
+from .sentences import comparison, comparisons, searching, verdict
 
 __all__ = ["descents_table", "ends_table", "page", "z_table"]
 
@@ -31,7 +31,7 @@ DIFFERENCES = (
 )
 HOW = (
     "LSSVM has γ and the kernel at the least PRESS, LSSVM-BR at the least ½ℓ log Q + ½d log Ω with Ω = ½ Σ η_i², for "
-    "K = exp(−η|x − z|²) (RBF) and K = exp(−Σ η_i (x_i − z_i)²) (ARD): `bayes_lssvm.press_selection.select_by_press` "
+    "K = exp(−η|x − z|²) (RBF) and K = exp(−Σ η_i (x_i − z_i)²) (ARD): `bayes_lssvm.press.selection.select_by_press` "
     "with its own starts and, from 1000 training rows on, one restart instead of three. The paper names neither its "
     "starts nor its limit of iterations. The label is the sign of the output. Inputs are standardised by the training "
     "rows.",

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from reports.page import Page, Row, Section, Table
-from validation.experiment import StudyResult
-from validation.reproduce.paper4_dax import BLOCKS, DAYS, STUDY, WINDOW, Trading, table, trading
-from validation.reproduce.paper4_dax_strategy import COST, hit_rate
+from reports.frame.page import Page, Row, Section, Table
+from validation.harness import StudyResult
+from validation.papers.paper4.dax import BLOCKS, DAYS, STUDY, WINDOW, Trading, table, trading
+from validation.papers.paper4.dax_strategy import COST, hit_rate
 
-from ._figures import DAYS_IN_YEAR, FIRST_DAY, profit_picture, times, volatility_picture
-from ._words import number, verdict
+from .figures import DAYS_IN_YEAR, FIRST_DAY, profit_picture, times, volatility_picture
+from .sentences import number, verdict
 
 INTRODUCTION = (
     "Paper 4 (Suykens, lecture 7) forecasts the DAX one day ahead by an LS-SVM designed by the evidence, lets a second "

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from bayes_lssvm import datasets
-from reports.page import Page, Row, Section, Table
-from validation.experiment import StudyResult
-from validation.reproduce.paper4_ovarian import POSITIVE, RATES, SETS, STUDY, differences, of_set
-from validation.reproduce.paper4_ovarian_pipeline import MODELS
-from validation.reproduce.paper4_ovarian_published import N_TEST, N_TRAIN, RANDOMISATIONS, SELECTED, TABLE_2
-from validation.reproduce.paper4_roc import CUT_OFFS
+from reports.frame.page import Page, Row, Section, Table
+from validation.harness import StudyResult
+from validation.papers.paper4.ovarian import POSITIVE, RATES, SETS, STUDY, differences, of_set
+from validation.papers.paper4.ovarian_pipeline import MODELS
+from validation.papers.paper4.ovarian_published import N_TEST, N_TRAIN, RANDOMISATIONS, SELECTED, TABLE_2
+from validation.papers.paper4.roc import CUT_OFFS
 
-from ._figures import roc_picture
-from ._words import corner, each, mean, signed, verdict
+from .figures import roc_picture
+from .sentences import corner, each, mean, signed, verdict
 
 INTRODUCTION = (
     "Paper 4 (Suykens, lecture 7) predicts whether ovarian tumours are malignant: inputs are chosen forward by the "

@@ -1,7 +1,7 @@
 """Bayes factors between kernels: linear, polynomial, RBF and sums, by every rung of the ladder of approximations.
 
 The log Bayes factor of two models is the difference of their log evidences. Each cell is one model by one rung
-(`_rungs`); the prior of a model is the same on every rung (`_models`). The reference is quadrature over everything that
+(`rungs`); the prior of a model is the same on every rung (`models`). The reference is quadrature over everything that
 is not integrated in closed form. `compare` pairs models up and says where the wording of Kass and Raftery (1995)
 changes when an approximation takes the reference's place.
 
@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayes_lssvm._typing import Array
-from bayes_lssvm.refinement import spread_subset
-from validation.experiment import Cell, CellResult, Size, StudyData
+from bayes_lssvm.base.typing import Array
+from bayes_lssvm.search.refinement import spread_subset
+from validation.harness import Cell, CellResult, Size, StudyData
 
-from ._comparison import ANALYTIC, RUNGS, SAMPLED, Evidence, Flip, compare, evidences, words
-from ._models import MODELS, PRIOR, Model
-from ._rungs import compute
+from .comparison import ANALYTIC, RUNGS, SAMPLED, Evidence, Flip, compare, evidences, words
+from .models import MODELS, PRIOR, Model
+from .rungs import compute
 
 __all__ = [
     "ANALYTIC",
@@ -149,7 +149,7 @@ def _few_weights(name: str, d: int) -> bool:
     degree = MODELS[name].degree
     if degree is None:
         return False
-    from ._weights import n_features
+    from .weights import n_features
 
     return n_features(degree, d) <= _MOST_WEIGHTS
 

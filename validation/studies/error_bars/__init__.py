@@ -13,11 +13,11 @@ import zlib
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from validation.experiment import Cell, CellResult, Size, StudyData
+from validation.harness import Cell, CellResult, Size, StudyData
 
-from ._analytic import PRIOR, closed_forms, quadrature
-from ._problems import Problem, best_width, four_figures, problems, rows_of
-from ._sampled import chain_checks, sampled
+from .analytic import PRIOR, closed_forms, quadrature
+from .problems import Problem, best_width, four_figures, problems, rows_of
+from .sampled import chain_checks, sampled
 
 __all__ = [
     "PRIOR",

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from validation.experiment import Cell, CellResult, Check, Size, StudyData
-from validation.studies.error_bars import best_width, four_figures, rows_of
+from validation.harness import Cell, CellResult, Check, Size, StudyData
 
-from ._bridged import bridged
-from ._choice import chosen_width
-from ._rungs import PRIOR, RUNGS, gamma_profile, ladder
+from ..error_bars import best_width, four_figures, rows_of
+from .bridged import bridged
+from .choice import chosen_width
+from .rungs import PRIOR, RUNGS, gamma_profile, ladder
 
 __all__ = ["PRIOR", "RUNGS", "STUDY", "Evidence"]
 

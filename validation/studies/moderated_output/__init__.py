@@ -1,6 +1,6 @@
 """The moderated output: how class probabilities depend on what is done with the hyperparameters.
 
-One cell a method (`_methods`), each with P(y = +1 | x) at test points and on a map of the plane (for more than two
+One cell a method (`methods`), each with P(y = +1 | x) at test points and on a map of the plane (for more than two
 inputs: of the first two principal components through the mean; for one input: a line), and a cell "points" with the
 places and the labels. Data without a test set of their own are split 2/3 to 1/3 within classes, by seed 0.
 
@@ -16,11 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from validation.experiment import Cell, CellResult, Size, StudyData
+from validation.harness import Cell, CellResult, Size, StudyData
 
-from ._methods import METHODS
-from ._points import describe, points_of
-from ._scores import BINS, COVERAGE, Bin, Gain, gain, reliability
+from .methods import METHODS
+from .points import describe, points_of
+from .scores import BINS, COVERAGE, Bin, Gain, gain, reliability
 
 __all__ = ["BINS", "COVERAGE", "LABELS", "METHODS", "STUDY", "Bin", "Gain", "ModeratedOutput", "gain", "reliability"]
 

@@ -1,0 +1,54 @@
+"""What goes wrong, said in sentences: error and warning classes, and the checks they come from."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from types import FrameType
+
+import numpy as np
+
+
+class NotPositiveSemidefiniteError(ValueError):
+    """A kernel matrix has a negative eigenvalue, so it is no inner product."""
+
+
+class MatrixTooLargeError(MemoryError, ValueError):
+    """A kernel matrix would not fit into memory; raised before it is allocated."""
+
+
+class BayesLSSVMWarning(UserWarning):
+    """A result that is returned but should be read with care."""
+
+
+class NoSignalWarning(BayesLSSVMWarning):
+    """The data are explained about as well by noise alone (γ → 0)."""
+
+
+class InterpolationWarning(BayesLSSVMWarning):
+    """Level 2 runs to the interpolating corner (γ → ∞)."""
+
+
+class EvidenceDivergenceWarning(BayesLSSVMWarning):
+    """Eq 5.3 diverges because γ_eff is close to 1 or to N."""
+
+
+class ConstantFeatureWarning(BayesLSSVMWarning):
+    """A column of the inputs has no variance; it is kept at zero."""
+
+
+def require_positive(what: str, value: float) -> float:
+    """The value as a float; refuse one that is not a positive finite number."""
+    if not isinstance(value, int | float | np.number) or not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{what} must be a positive finite number, got {value!r}.")
+    return float(value)
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside this package from which the call came."""
+    frame: FrameType | None = sys._getframe()
+    level = 1
+    while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "bayes_lssvm":
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level)

@@ -1,0 +1,48 @@
+"""Inputs to zero mean and unit variance (paper 0, section 6.1 step 1), with the N − 1 standard deviation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .errors import ConstantFeatureWarning, warn
+from .typing import Array
+
+# Farther out than this many standard deviations is as good as infinitely far, and its square must not overflow.
+_FARTHEST = 1e100
+
+
+@dataclass(frozen=True)
+class Standardiser:
+    """x ↦ (x − mean)/scale. A column without variance has an infinite scale, so it is zero for every input."""
+
+    mean: Array
+    scale: Array
+
+    @classmethod
+    def identity(cls, n_features: int) -> Standardiser:
+        """The standardiser that changes nothing."""
+        return cls(np.zeros(n_features), np.ones(n_features))
+
+    @classmethod
+    def fit(cls, X: Array, names: Sequence[str] | None = None) -> Standardiser:
+        """Means and standard deviations of the columns of X; constant columns are warned about."""
+        mean = X.mean(axis=0)
+        scale = X.std(axis=0, ddof=1)
+        constant = scale <= 10 * np.finfo(float).eps * np.abs(X).max(axis=0)
+        if constant.any():
+            which = [str(i) if names is None else str(names[i]) for i in np.flatnonzero(constant).tolist()]
+            many = len(which) > 1
+            warn(
+                f"Column{'s' if many else ''} {', '.join(which[:10])}{' …' if len(which) > 10 else ''} of X "
+                f"{'do' if many else 'does'} not vary, so {'they are' if many else 'it is'} kept at zero.",
+                ConstantFeatureWarning,
+            )
+        return cls(mean, np.where(constant, np.inf, scale))
+
+    def __call__(self, X: Array) -> Array:
+        """Standardised copy of X."""
+        with np.errstate(over="ignore"):
+            return np.clip((X - self.mean) / self.scale, -_FARTHEST, _FARTHEST)

@@ -1,0 +1,109 @@
+"""The commands that learn from a table: fit and compare."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .._version import __version__
+from ..base.errors import ConstantFeatureWarning
+from ..base.memory import require_matrices
+from ..base.standardisation import Standardiser
+from ..estimators import BayesianLSSVC, BayesianLSSVR
+from ..estimators.choice import check_criterion
+from ..files import save
+from ..multiclass import PROBABILISTIC
+from ..search.comparison import compare
+from .grammar import class_prior_from, parse_kernel
+from .output import STDOUT, InputError, check_output, emit_json, emit_text, rows_of, say, spoken_warnings, writing
+from .report import record, report
+from .training import Training, read_training
+
+Model = BayesianLSSVC | BayesianLSSVR
+
+
+def run_fit(args: argparse.Namespace) -> None:
+    """Design a model, print what was found and save it."""
+    if args.out == STDOUT:
+        raise InputError("--out needs a file name; a model is not text for standard output.")
+    check_output(args.out, args.data)
+    training = read_training(args.data, args.target, args.task, args.ignore, many_classes=True)
+    model = _estimator(args, training)
+    with spoken_warnings() as sentences:
+        Standardiser.fit(training.X, training.inputs)  # warns of columns without variance, by their names
+        warnings.simplefilter("ignore", ConstantFeatureWarning)  # the model would do so again, by their numbers
+        model.fit(training.X, training.y)
+        score = _training_score(model, training)
+    # Arrays carry no names, but the model file shall: `predict` matches columns by them.
+    model.feature_names_in_ = np.array(training.inputs, dtype=object)
+    if args.out is not None:
+        with writing(args.out) as path:
+            save(model, path)
+    if args.json:
+        emit_json(record(model, training, score, args.seed, args.out) | {"warnings": sentences})
+    else:
+        emit_text(report(model, training, score))
+        if args.out is not None:
+            emit_text(f"model written to {args.out}")
+
+
+def run_compare(args: argparse.Namespace) -> None:
+    """Rank kernels by their evidence."""
+    training = read_training(args.data, args.target, args.task, args.ignore)
+    kernels = [parse_kernel(text, len(training.inputs))[0] for text in args.kernels]
+    require_matrices(len(training.X), 6, "Compare on a random subset of the rows.")
+    y = training.y
+    if training.task == "classification":
+        y = np.where(y == max(training.counts), 1.0, -1.0)
+    with spoken_warnings() as sentences:
+        X = Standardiser.fit(training.X, training.inputs)(training.X)
+        comparison = compare(X, y, kernels, refine=args.refine, occam=args.occam, seed=args.seed)
+    if args.json:
+        facts = {"version": __version__, "task": training.task, "data": training.record()}
+        settings = {"refined": args.refine, "occam": args.occam, "seed": args.seed}
+        emit_json(facts | settings | {"kernels": comparison.rows(), "warnings": sentences})
+    else:
+        emit_text(rows_of([*training.describe(), ("task", training.task)]) + f"\n\n{comparison}")
+
+
+def _estimator(args: argparse.Namespace, training: Training) -> Model:
+    kernel, given = parse_kernel(args.kernel, len(training.inputs))
+    if given and args.refine:
+        say("note", "the kernel parameters given are where the search starts; --no-refine takes them as they are.")
+    common: dict[str, Any] = {"refine": args.refine, "occam": args.occam, "random_state": args.seed}
+    common["criterion"] = args.criterion
+    try:
+        check_criterion(args.criterion, kernel, args.refine)
+    except ValueError as error:
+        raise InputError(f"--criterion {args.criterion}: {error}") from None
+    if training.task == "classification":
+        prior = class_prior_from(args.class_prior, list(training.counts))
+        several = _several_classes(args, training)
+        return BayesianLSSVC(kernel, class_prior=prior, moderation=args.moderation or "class", **several, **common)
+    for option in ("class_prior", "moderation", "coding", "decoding"):
+        if getattr(args, option) is not None:
+            raise InputError(f"--{option.replace('_', '-')} is for classification, but the target is a number.")
+    return BayesianLSSVR(kernel, **common)
+
+
+def _several_classes(args: argparse.Namespace, training: Training) -> dict[str, Any]:
+    """Settings for more than two classes; one that could have no effect is refused."""
+    given = {name: getattr(args, name) for name in ("coding", "decoding") if getattr(args, name) is not None}
+    if len(training.counts) == 2 and given:
+        raise InputError(f"--{next(iter(given))} is for more than two classes, and {training.source} has two.")
+    decoding = given.get("decoding", "bayes")
+    if decoding not in PROBABILISTIC and args.class_prior is not None:
+        raise InputError(f"--decoding {decoding} has no probabilities for --class-prior to act on.")
+    if decoding == "coupling" and given.get("coding", "ovo") != "ovo":
+        raise InputError("--decoding coupling needs a member for each pair of classes: --coding ovo.")
+    return given
+
+
+def _training_score(model: Model, training: Training) -> dict[str, float]:
+    predicted = model.predict(training.X)
+    if training.task == "classification":
+        return {"accuracy": float(np.mean(predicted == training.y))}
+    return {"rmse": float(np.sqrt(np.mean((predicted - training.y) ** 2)))}

@@ -1,0 +1,143 @@
+"""What leaves the program: sentences, tables, JSON, and files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..base.files import write_bytes
+
+STDOUT = "-"
+
+
+class InputError(Exception):
+    """A mistake of the user, as a sentence: exit code 2."""
+
+
+def printable(text: str) -> str:
+    """Text whose control characters are shown instead of obeyed by the terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
+def quoted(text: str, width: int = 60) -> str:
+    """Text from a file as it stands in a sentence: in quotes, escaped, not too long."""
+    return repr(text if len(text) <= width else text[: width - 1] + "…")
+
+
+def listed(items: Iterable[str], limit: int) -> str:
+    """The first items of an enumeration, and how many more there are."""
+    items = iter(items)
+    shown = list(islice(items, limit))
+    more = sum(1 for _ in items)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def say(kind: str, sentence: str) -> None:
+    """A note, warning or error on standard error, on one line."""
+    print(printable(f"{kind}: {' '.join(sentence.split())}"), file=sys.stderr)
+
+
+@contextmanager
+def spoken_warnings() -> Iterator[list[str]]:
+    """Collect Python's warnings within the block, and say each as a sentence at its end."""
+    sentences: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield sentences
+    sentences += dict.fromkeys(str(warning.message) for warning in caught)
+    for sentence in sentences:
+        say("warning", sentence)
+
+
+def plain(value: Any) -> Any:
+    """The value for JSON: NumPy's scalars and arrays as Python's, numbers that are not finite as null."""
+    if isinstance(value, dict):
+        return {str(key): plain(v) for key, v in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def emit_json(record: dict[str, Any]) -> None:
+    """One JSON object on standard output, in ASCII so that any terminal and pipe carries it."""
+    print(json.dumps(plain(record), indent=2, allow_nan=False))
+
+
+def emit_text(text: str) -> None:
+    """Text for people on standard output."""
+    print("\n".join(printable(line) for line in text.splitlines()))
+
+
+def rows_of(pairs: Sequence[tuple[str, str]]) -> str:
+    """Names and values in two columns."""
+    width = max(len(name) for name, _ in pairs)
+    return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in pairs)
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Comma-separated text; floats with all their digits, NaN as an empty cell."""
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(["" if isinstance(v, float) and math.isnan(v) else v for v in row] for row in rows)
+    return stream.getvalue()
+
+
+def emit_csv(text: str, path: str) -> None:
+    """Comma-separated text to a file, or to standard output for "-"."""
+    if path != STDOUT:
+        write_text(path, text)
+        return
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)  # escapes, as in text for people, would be other names
+    except UnicodeEncodeError:
+        raise InputError(f"standard output ({encoding}) cannot carry these names; write to a file instead.") from None
+    print(text, end="")
+
+
+def check_output(path: str | None, *inputs: str) -> None:
+    """Refuse an output path before any work starts, if nothing can or should be written there."""
+    if path is None or path == STDOUT:
+        return
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"cannot write {path!r}: it is a folder; give a file name.")
+    if target.exists() and not target.is_file():
+        raise InputError(f"cannot write {path!r}: it is not a regular file.")
+    if not target.parent.is_dir():
+        raise InputError(f"cannot write {path!r}: there is no folder {str(target.parent)!r}.")
+    if not os.access(target.parent, os.W_OK):
+        raise InputError(f"cannot write {path!r}: the folder {str(target.parent)!r} is read-only.")
+    for other in inputs:
+        if target.exists() and Path(other).exists() and target.samefile(other):
+            raise InputError(f"the output {path!r} is also an input; give another name.")
+
+
+@contextmanager
+def writing(path: str) -> Iterator[Path]:
+    """The path behind links, with failures of the system said as a sentence."""
+    try:
+        yield Path(os.path.realpath(path))
+    except OSError as error:
+        raise InputError(f"cannot write {path!r}: {error.strerror or error}.") from None
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a file that appears whole or not at all: a part beside it, then renamed."""
+    with writing(path) as target:
+        write_bytes(target, text.encode())

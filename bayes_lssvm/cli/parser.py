@@ -1,0 +1,317 @@
+"""The arguments of each command, with help and examples."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import NoReturn
+
+from .._version import __version__
+from ..estimators.choice import CRITERIA
+from ..estimators.selector import DIRECTIONS
+from ..kernels._registry import KERNEL_NAMES
+from ..levels.moderation import MODERATIONS
+from ..marginal.methods import METHODS
+from ..multiclass import CODINGS, DECODINGS
+from ..selection.inputs import KERNELS
+from .datasets import run_datasets
+from .fit import run_compare, run_fit
+from .marginal import run_marginalise, run_trust
+from .output import InputError
+from .predict import run_predict
+from .select import run_select
+
+_DESCRIPTION = """\
+Least-squares support vector machines designed by the Bayesian evidence framework: no tuning, calibrated
+class probabilities, error bars. Tables are UTF-8 text with a header, separated by commas, semicolons or tabs."""
+
+_EXAMPLES = """\
+examples:
+  bayes-lssvm datasets                                     the data sets that come along
+  bayes-lssvm datasets ripley --csv ripley.csv             write one as a table
+  bayes-lssvm fit ripley.csv --target yc --out model.npz   design a classifier and save it
+  bayes-lssvm predict model.npz new.csv --out out.csv      class probabilities for new rows
+  bayes-lssvm compare ripley.csv --target yc               rank kernels by their evidence
+  bayes-lssvm select heart.csv --target class              which inputs the evidence asks for
+  bayes-lssvm trust ripley.csv --target yc                 do the closed forms hold on these data?
+  bayes-lssvm marginalise ripley.csv --target yc           integrate the hyperparameters out
+
+exit codes: 0 success, 2 a mistake in the arguments or the data, 130 interrupted"""
+
+_KERNEL_NAMES_HELP = f"""\
+kernels:
+  a name           {", ".join(KERNEL_NAMES)}
+  with parameters  rbf:sigma=1.3   poly:degree=2,scale=4   ard:scales=1/0.5   mlp:kappa=0.1,theta=1
+  a sum            linear+rbf   linear+rbf:sigma=2
+Inputs are standardised first, so widths are in standard deviations."""
+
+_KERNEL_HELP = (
+    _KERNEL_NAMES_HELP
+    + """ Parameters given are where the search
+starts; with --no-refine they are taken as they are."""
+)
+
+_PRIOR_HELP = (
+    _KERNEL_NAMES_HELP
+    + """ Kernel parameters are
+integrated out; with --fixed-kernel they are held as given.
+
+priors, of the log of each parameter:
+  normal           normal:0,3 or normal:mean=0,sd=3, mean and standard deviation; normal alone is this one
+  box              box:-10,10 or box:low=-10,high=10, constant between two bounds
+  flat             for --method laplace only: with it the integral over the hyperparameters is infinite
+--prior is for all of log mu, log zeta and the kernel's log parameters; the other three replace it.
+Targets that are numbers are standardised too, so mu and zeta are of the standardised target."""
+)
+
+_FIT_EXAMPLES = """
+examples:
+  bayes-lssvm fit data.csv --target y
+  bayes-lssvm fit data.csv --target y --ignore id name --out model.npz
+  bayes-lssvm fit data.csv --target y --kernel rbf:sigma=1.3 --no-refine
+  bayes-lssvm fit data.csv --target y --class-prior no=0.9,yes=0.1 --json
+  bayes-lssvm fit data.csv --target y --kernel ard --criterion press-laplace
+  bayes-lssvm fit iris.csv --target class --coding ecoc --decoding bayes"""
+
+_SELECT_EXAMPLES = """\
+directions: backward removes inputs and forward adds them, with the kernel optimised anew at each step; ard optimises
+a kernel with a scale for each input once, and removes the least relevant inputs with the scales held.
+
+examples:
+  bayes-lssvm select data.csv --target y
+  bayes-lssvm select data.csv --target y --direction forward --kernel rbf
+  bayes-lssvm select data.csv --target y --direction ard --out selected.csv"""
+
+_PREDICT_EXAMPLES = """\
+Columns are matched to the model's inputs by name; their order is free and others are left aside.
+A class prior or costs are a number for each class, in their order (sorted), or label=number for all.
+
+examples:
+  bayes-lssvm predict model.npz new.csv
+  bayes-lssvm predict model.npz new.csv --out predictions.csv
+  bayes-lssvm predict model.npz new.csv --class-prior 0.9,0.1
+  bayes-lssvm predict model.npz new.csv --costs no=1,yes=5     missing a yes costs five times as much"""
+
+_COMPARE_EXAMPLES = """
+examples:
+  bayes-lssvm compare data.csv --target y
+  bayes-lssvm compare data.csv --target y --kernels linear rbf linear+rbf --no-occam"""
+
+_TRUST_EXAMPLES = """
+examples:
+  bayes-lssvm trust data.csv --target y
+  bayes-lssvm trust data.csv --target y --kernel linear
+  bayes-lssvm trust data.csv --target y --kernel rbf:sigma=1.3 --fixed-kernel --prior normal:sd=10 --json"""
+
+_MARGINALISE_EXAMPLES = """
+methods: quadrature and mackay take at most one kernel parameter, ccd two or more, the others any number; quadrature
+is exact to the tolerance, mackay and laplace are approximations, importance and nuts have a Monte-Carlo error.
+
+examples:
+  bayes-lssvm marginalise data.csv --target y
+  bayes-lssvm marginalise data.csv --target y --prior box:-10,10 --prior-kernel normal:0,1
+  bayes-lssvm marginalise data.csv --target y --kernel ard --method ccd --out posterior.nc
+  bayes-lssvm marginalise data.csv --target y --predict new.csv --predictions predictions.csv"""
+
+_DATASETS_EXAMPLES = """\
+examples:
+  bayes-lssvm datasets
+  bayes-lssvm datasets ripley
+  bayes-lssvm datasets ripley --csv ripley.csv
+  bayes-lssvm datasets ripley --test --csv ripley_test.csv"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one sentence like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message} (see {self.prog} --help).")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line; the chosen command is `run` of the result."""
+    parser = _Parser(
+        prog="bayes-lssvm",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"bayes-lssvm {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+
+    def command(name: str, summary: str, epilog: str) -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name,
+            help=summary,
+            description=summary,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+
+    _add_fit(command("fit", "Design a model on a table and show what was found.", _KERNEL_HELP + "\n" + _FIT_EXAMPLES))
+    _add_predict(command("predict", "Predict each row of a table with a saved model.", _PREDICT_EXAMPLES))
+    summary = "Rank kernels by their evidence: Bayes factors and probabilities."
+    _add_compare(command("compare", summary, _KERNEL_HELP + "\n" + _COMPARE_EXAMPLES))
+    summary = "Search for the inputs that the evidence asks for, backward, forward or by relevance."
+    _add_select(command("select", summary, _SELECT_EXAMPLES))
+    summary = "Tell whether the closed forms hold on a table: exact integrals beside them, and a verdict."
+    _add_trust(command("trust", summary, _PRIOR_HELP + "\n" + _TRUST_EXAMPLES))
+    summary = "Integrate the hyperparameters out: their posterior, the evidence, and predictions for new rows."
+    _add_marginalise(command("marginalise", summary, _PRIOR_HELP + "\n" + _MARGINALISE_EXAMPLES))
+    _add_datasets(command("datasets", "List the data sets, describe one, or write one as a table.", _DATASETS_EXAMPLES))
+    return parser
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number ≥ 0")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number ≥ 1")
+    return int(text)
+
+
+def _tolerance(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return value
+
+
+def _price(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number ≥ 0")
+    return value
+
+
+def _add_table(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", help="table with a header; - is standard input")
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
+    parser.add_argument(
+        "--ignore", nargs="+", action="extend", default=[], metavar="COLUMN", help="columns to leave out"
+    )
+    parser.add_argument(
+        "--task",
+        choices=("auto", "classification", "regression"),
+        default="auto",
+        help="auto: classification if the target is text or has two values, else regression",
+    )
+
+
+def _add_training(parser: argparse.ArgumentParser) -> None:
+    _add_table(parser)
+    parser.add_argument("--no-refine", dest="refine", action="store_false", help="take kernel parameters as given")
+    parser.add_argument("--no-occam", dest="occam", action="store_false", help="evidence without the Occam factor")
+    parser.add_argument("--seed", type=_seed, default=0, help="of the subset that sifts starts if N > 400 (default 0)")
+
+
+def _add_fit(parser: argparse.ArgumentParser) -> None:
+    _add_training(parser)
+    parser.add_argument("--kernel", default="rbf", help="name, with parameters if wanted; see below (default rbf)")
+    parser.add_argument(
+        "--criterion",
+        choices=CRITERIA,
+        default="evidence",
+        help="what chooses kernel parameters: the evidence, or leave-one-out errors (default evidence)",
+    )
+    parser.add_argument("--coding", choices=CODINGS, help="code book for more than two classes (default ovo)")
+    parser.add_argument("--decoding", choices=DECODINGS, help="how its members decide (default bayes)")
+    parser.add_argument("--class-prior", metavar="P,P", help="class probabilities where new data come from")
+    parser.add_argument("--moderation", choices=MODERATIONS, help="form of the class probabilities (default class)")
+    parser.add_argument("--out", metavar="FILE", help="save the model, for example as model.npz")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.set_defaults(run=run_fit)
+
+
+def _add_predict(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="model file that fit wrote")
+    parser.add_argument("data", help="table with a header; - is standard input")
+    parser.add_argument("--out", metavar="FILE", help="write the predictions as CSV here, not to standard output")
+    parser.add_argument("--class-prior", metavar="P,P", help="class probabilities where these rows come from")
+    parser.add_argument("--costs", metavar="C,C", help="cost of mistaking a member of each class")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of CSV")
+    parser.set_defaults(run=run_predict)
+
+
+def _add_compare(parser: argparse.ArgumentParser) -> None:
+    _add_training(parser)
+    kernels = ("linear", "poly2", "poly3", "rbf", "ard")
+    parser.add_argument(
+        "--kernels", nargs="+", default=list(kernels), metavar="KERNEL", help=f"default: {' '.join(kernels)}"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.set_defaults(run=run_compare)
+
+
+def _add_select(parser: argparse.ArgumentParser) -> None:
+    _add_table(parser)
+    parser.add_argument("--direction", choices=DIRECTIONS, default="backward", help="see below (default backward)")
+    parser.add_argument("--kernel", choices=KERNELS, help="default: ard backward, rbf forward")
+    parser.add_argument("--price", type=_price, metavar="NATS", help="what an input must bring (default ard 2, else 0)")
+    parser.add_argument("--no-occam", dest="occam", action="store_false", help="evidence without the Occam factor")
+    parser.add_argument("--seed", type=_seed, default=0, help="of the subset that sifts starts if N > 300 (default 0)")
+    parser.add_argument("--out", metavar="FILE", help="write the selected columns and the target as CSV here")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.set_defaults(run=run_select)
+
+
+def _add_integrated(parser: argparse.ArgumentParser, seed_help: str) -> None:
+    _add_table(parser)
+    parser.add_argument("--kernel", default="rbf", help="name, with parameters if wanted; see below (default rbf)")
+    parser.add_argument("--fixed-kernel", action="store_true", help="hold the kernel's parameters as given")
+    parser.add_argument("--prior", default="normal:0,3", help="of every log parameter; see below (default normal:0,3)")
+    parser.add_argument("--prior-mu", metavar="PRIOR", help="of log mu instead")
+    parser.add_argument("--prior-zeta", metavar="PRIOR", help="of log zeta instead")
+    parser.add_argument(
+        "--prior-kernel", nargs="+", metavar="PRIOR", help="of the kernel's log parameters: one for all, or one each"
+    )
+    parser.add_argument("--seed", type=_seed, default=0, help=f"{seed_help} (default 0)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+
+
+def _add_trust(parser: argparse.ArgumentParser) -> None:
+    _add_integrated(parser, "of the subset if N > 500, and of draws")
+    parser.set_defaults(run=run_trust)
+
+
+def _add_marginalise(parser: argparse.ArgumentParser) -> None:
+    _add_integrated(parser, "of the methods that draw")
+    parser.add_argument("--method", choices=tuple(METHODS), default="quadrature", help="see below (default quadrature)")
+    parser.add_argument("--draws", type=_count, metavar="N", help="for importance, and for each chain of nuts")
+    parser.add_argument("--chains", type=_count, metavar="N", help="for nuts (default 4)")
+    parser.add_argument("--warmup", type=_count, metavar="N", help="steps of adaptation, for nuts (default 500)")
+    parser.add_argument(
+        "--no-check",
+        dest="check",
+        action="store_const",
+        const=False,
+        help="for nuts: warn of chains that did not mix, instead of refusing them",
+    )
+    parser.add_argument(
+        "--tolerance", type=_tolerance, metavar="NATS", help="of the log evidence, for quadrature and mackay"
+    )
+    parser.add_argument("--out", metavar="FILE", help="save the posterior as netCDF, for example as posterior.nc")
+    parser.add_argument("--predict", metavar="TABLE", help="predict the rows of this table; - is standard input")
+    parser.add_argument("--predictions", metavar="FILE", help="write them as CSV here, not to standard output")
+    parser.set_defaults(run=run_marginalise)
+
+
+def _add_datasets(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", help="a name or alias from the list")
+    parser.add_argument("--csv", metavar="FILE", help="write the data set as a table; - is standard output")
+    parser.add_argument("--test", action="store_true", help="write the fixed test part instead")
+    parser.add_argument("--openml", action="store_true", help="fetch a set that is not shipped from OpenML")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    parser.set_defaults(run=run_datasets)

@@ -1,0 +1,114 @@
+"""The command that applies a model to a table: predict."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from .._version import __version__
+from ..base.typing import Array
+from ..estimators import BayesianLSSVC, BayesianLSSVR
+from ..files import ModelFileError, load
+from .grammar import class_prior_from, costs_from
+from .output import (
+    STDOUT,
+    InputError,
+    check_output,
+    csv_text,
+    emit_csv,
+    emit_json,
+    emit_text,
+    listed,
+    quoted,
+    say,
+    spoken_warnings,
+)
+from .tables import Table, read_table
+
+Model = BayesianLSSVC | BayesianLSSVR
+_TEXT_INPUT = "The model was designed on numbers in this column."
+
+
+def run_predict(args: argparse.Namespace) -> None:
+    """Predict each row of a table with a saved model."""
+    check_output(args.out, args.data, args.model)
+    if args.json and args.out == STDOUT:
+        raise InputError("--json already writes to standard output; give --out a file name.")
+    model = _open(args.model)
+    table = read_table(args.data)
+    X = _inputs(model, table)
+    with spoken_warnings() as sentences:
+        columns, record = _classify(model, X, args) if isinstance(model, BayesianLSSVC) else _regress(model, X, args)
+    if args.out is not None or not args.json:
+        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        emit_csv(csv_text(list(columns), rows), args.out or STDOUT)
+    if args.json:
+        source = {"model_file": args.model, "data_file": table.source, "rows": len(X)}
+        emit_json({"version": __version__} | source | record | {"warnings": sentences})
+    elif args.out not in (None, STDOUT):
+        emit_text(f"{len(X)} predictions written to {args.out}")
+
+
+def _open(path: str) -> Model:
+    try:
+        return load(path)
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path!r}.") from None
+    except (ModelFileError, PermissionError) as error:
+        raise InputError(str(error)) from None
+
+
+def _inputs(model: Model, table: Table) -> Array:
+    """The model's inputs from the table: by name where the model has names, else all columns in their order."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        if len(table.names) != model.n_features_in_:
+            raise InputError(
+                f"the model has no column names, so {table.source} must have exactly its {model.n_features_in_} inputs "
+                f"in their order, but it has {len(table.names)} columns ({listed(map(quoted, table.names), 8)})."
+            )
+        say("note", "the model has no column names; the columns are taken in their order.")
+        return table.numbers(table.names, _TEXT_INPUT)
+    del model.feature_names_in_  # matched by name here; an array without names would be warned about
+    return inputs_by_name(list(names), table)
+
+
+def inputs_by_name(names: list[str], table: Table) -> Array:
+    """The named columns of the table as numbers; what is missing is refused, and what is left aside is said."""
+    missing = [name for name in names if name not in table.names]
+    if missing:
+        raise InputError(
+            f"{table.source} lacks {len(missing)} of the model's {len(names)} inputs: "
+            f"{listed(map(quoted, missing), 10)}; its columns are {listed(map(quoted, table.names), 20)}."
+        )
+    extra = [name for name in table.names if name not in names]
+    if extra:
+        say("note", f"the model does not use the column{'s' * (len(extra) > 1)} {listed(map(quoted, extra), 10)}.")
+    return table.numbers(names, _TEXT_INPUT)
+
+
+def _classify(model: BayesianLSSVC, X: Array, args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+    classes = model.classes_.tolist()
+    prior = class_prior_from(args.class_prior, classes)
+    costs = costs_from(args.costs, classes)
+    if not hasattr(model, "predict_proba"):
+        for option, value in (("--class-prior", prior), ("--costs", costs)):
+            if value is not None:
+                raise InputError(f"{args.model} decodes by {model.decoding}, without probabilities for {option}.")
+        labels = model.predict(X)
+        return {"label": labels}, {"task": "classification", "classes": classes, "labels": labels}
+    probabilities = model.predict_proba(X, class_prior=prior)
+    labels = model.predict(X, class_prior=prior, costs=costs)
+    columns = {"label": labels} | {f"P({label})": probabilities[:, k] for k, label in enumerate(classes)}
+    record = {"task": "classification", "classes": classes, "labels": labels, "probabilities": probabilities}
+    return columns, record
+
+
+def _regress(model: BayesianLSSVR, X: Array, args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+    for option in ("class_prior", "costs"):
+        if getattr(args, option) is not None:
+            raise InputError(f"--{option.replace('_', '-')} is for classification, but {args.model} is a regression.")
+    mean, std = np.asarray(model.predict(X, return_std=True))
+    return {"mean": mean, "std": std}, {"task": "regression", "mean": mean, "std": std}

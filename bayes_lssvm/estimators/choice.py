@@ -1,0 +1,129 @@
+"""The kernel's parameters and γ of an estimator: by the evidence (paper 0), or by leave-one-out errors (paper 1).
+
+    "evidence"       level 3 chooses the kernel's parameters, level 2 chooses μ and ζ
+    "press", …       PRESS, plain or regularised, chooses the kernel's parameters and γ together; μ, which error bars
+                     and moderated outputs need, is that of the largest leave-one-out predictive density, so that
+                     left-out targets deviate by as much as the model says
+
+A kernel with a scale for each input starts from the best spherical one (paper 4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..base.typing import AnyArray, Array
+from ..kernels import ARD, RBF, Kernel, check_positive_semidefinite
+from ..levels.level2 import Level2, at_gamma
+from ..levels.level3 import as_prior_sd
+from ..levels.objective import Objective
+from ..linalg.spectrum import Reduction, TridiagonalReduction
+from ..press.criterion import CRITERIA as PRESS_CRITERIA
+from ..press.leave_one_out import leave_one_out
+from ..press.selection import PressSelection, select_by_press
+from ..search.refinement import Refinement, refine
+from ..selection.relevance import best_spherical
+
+CRITERIA: tuple[str, ...] = ("evidence", *PRESS_CRITERIA)
+_NO_SAY = 1e-4  # of the largest squared range of an input in units of its scale
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen, and how.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Over the columns `columns`.
+    columns : array of int
+        Columns of the inputs that the kernel is over: all but those that a prior over relevances removed.
+    reduction : TridiagonalReduction
+    level2 : Level2
+    refinement : Refinement or None
+        The search of the evidence.
+    press : PressSelection or None
+        The search of PRESS.
+    """
+
+    kernel: Kernel
+    columns: AnyArray
+    reduction: Reduction
+    level2: Level2
+    refinement: Refinement | None = None
+    press: PressSelection | None = None
+
+
+def check_criterion(criterion: str, kernel: Kernel, refine: bool) -> None:
+    """Refuse a criterion that does not exist or does not go with the kernel, before any work starts."""
+    if criterion not in CRITERIA:
+        raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}, got {criterion!r}.")
+    if criterion == "evidence":
+        return
+    if not refine:
+        raise ValueError(
+            f"criterion={criterion!r} chooses γ and the kernel's parameters together, so refine=False leaves it "
+            'nothing to do; use refine=True, or LSSVC or LSSVR with a given gamma, or criterion="evidence".'
+        )
+    if criterion == "press-laplace" and not isinstance(kernel, ARD):
+        raise ValueError(f'criterion="press-laplace" removes inputs, so it needs kernel="ard", not {kernel!s}.')
+
+
+def choose(
+    kernel: Kernel,
+    X: Array,
+    y: Array,
+    *,
+    criterion: str,
+    refine_kernel: bool,
+    occam: bool,
+    prior_sd: float | tuple[float, float],
+    seed: int,
+) -> Choice:
+    """Kernel parameters, μ and ζ for standardised inputs X of shape (N, d) and targets y of shape (N,)."""
+    if criterion != "evidence":
+        return _by_press(kernel, X, y, criterion, seed)
+    columns = np.arange(X.shape[1])
+    objective = Objective(X, y, occam, as_prior_sd(prior_sd))
+    if not refine_kernel:
+        given = objective.evaluate(kernel)
+        return Choice(kernel, columns, given.reduction, given.level2)
+    if isinstance(kernel, ARD) and len(set(kernel.scales)) == 1:
+        spherical = best_spherical(objective, seed).kernel
+        assert isinstance(spherical, RBF)
+        kernel = ARD((spherical.sigma,) * len(kernel.scales))
+    found = refine(kernel, X, y, occam=occam, prior_sd=prior_sd, seed=seed)
+    best = found.optima[0]
+    return Choice(best.kernel, columns, best.reduction, best.level2, refinement=found)
+
+
+def _by_press(kernel: Kernel, X: Array, y: Array, criterion: str, seed: int) -> Choice:
+    # the standardiser has warned of columns that do not vary: here they are left out in silence
+    varies = np.flatnonzero(np.ptp(X, axis=0) > 0.0) if isinstance(kernel, ARD) else np.arange(X.shape[1])
+    if isinstance(kernel, ARD) and 0 < len(varies) < X.shape[1]:
+        kernel = ARD(tuple(np.asarray(kernel.scales)[varies].tolist()))
+    found = select_by_press(kernel, X[:, varies], y, criterion=criterion, seed=seed)
+    columns = varies[found.selected] if isinstance(found.kernel, ARD) else varies
+    K = found.kernel(X[:, columns])
+    check_positive_semidefinite(found.kernel, K)
+    reduction = TridiagonalReduction.from_kernel_matrix(K, y)
+    gamma = min(found.gamma, float(reduction.gamma_max))
+    mu = float(leave_one_out(K, y, gamma).mu)
+    return Choice(found.kernel, columns, reduction, at_gamma(reduction, gamma, mu), press=found)
+
+
+def relevance(kernel: Kernel, X: Array, columns: AnyArray, width: int) -> tuple[Array, AnyArray] | None:
+    """1/s_i² of all `width` inputs, and the inputs that have a say; None for kernels without widths.
+
+    An input has a say if its squared range over the data X of shape (N, len(columns)), in units of its scale, is at
+    least 10⁻⁴ of the largest: a kernel that is wide in all directions is a linear one, and inputs still differ in it.
+    """
+    if not isinstance(kernel, RBF | ARD):
+        return None
+    scales = np.full(len(columns), kernel.sigma) if isinstance(kernel, RBF) else np.asarray(kernel.scales)
+    found = np.zeros(width)
+    found[columns] = scales**-2.0
+    ranges = (np.ptp(X, axis=0) / scales) ** 2
+    return found, np.asarray(columns)[ranges > _NO_SAY * ranges.max(initial=0.0)]

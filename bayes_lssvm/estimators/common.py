@@ -1,0 +1,155 @@
+"""What the four estimators share: checks of the input, standardisation, labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from ..base.standardisation import Standardiser
+from ..base.typing import AnyArray, Array
+
+MIN_POINTS = 3
+_SMALLEST_SPREAD, _LARGEST_SPREAD = 1e-60, 1e60
+
+
+class LSSVMBase(BaseEstimator):  # type: ignore[misc]
+    """Checks and standardisation of inputs."""
+
+    standardise: bool
+    standardiser_: Standardiser
+
+    def _check_training_inputs(self, X: Any, y: Any, *, numeric_target: bool) -> tuple[Array, AnyArray]:
+        try:
+            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric_target, ensure_min_samples=1)
+        except ValueError as error:
+            raise (_text_in_inputs(X) or error) from None
+        if len(X) < MIN_POINTS:
+            raise ValueError(
+                f"At least {MIN_POINTS} data points are needed for a bias and two hyperparameters, "
+                f"got n_samples={len(X)}."
+            )
+        return X, y
+
+    def _standardised_training_inputs(self, X: Array) -> Array:
+        names = _check_feature_names_in(self) if hasattr(self, "feature_names_in_") else None
+        if self.standardise:
+            self.standardiser_ = Standardiser.fit(X, names)
+        else:
+            self.standardiser_ = Standardiser.identity(X.shape[1])
+        return self.standardiser_(X)
+
+    def _new_inputs(self, X: Any) -> Array:
+        check_is_fitted(self, "standardiser_")
+        return self.standardiser_(validate_data(self, X, dtype=np.float64, reset=False))
+
+
+def _text_in_inputs(X: Any) -> ValueError | None:
+    """An error that names the first cell of X that is not a number, if there is one."""
+    names = [str(name) for name in getattr(X, "columns", [])]
+    table = np.asarray(X)
+    if table.ndim != 2 or table.dtype.kind not in "OUS":
+        return None
+    for j in range(table.shape[1]):
+        for i, cell in enumerate(table[:, j]):
+            try:
+                float(cell)
+            except (TypeError, ValueError):
+                column = repr(names[j]) if names else str(j)
+                return ValueError(
+                    f"Column {column} of X is not numeric: row {i} holds {cell!r} (could not convert it to float). "
+                    "Encode text as numbers first, for example with sklearn.preprocessing.OneHotEncoder, or leave the "
+                    "column out."
+                )
+    return None
+
+
+class BinaryLabels:
+    """Any two labels to y = ±1 and back."""
+
+    classes_: AnyArray
+
+    def _encode_labels(self, y: AnyArray) -> Array:
+        check_classification_targets(y)
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}: y has "
+                f"{len(classes)} classes. For more than two, use BayesianLSSVC, or put this estimator into "
+                "bayes_lssvm.multiclass.MulticlassLSSVC(member=...)."
+            )
+        if len(classes) < 2:
+            raise ValueError(
+                f"A classifier needs two classes, but all {len(y)} labels are of one class, {classes.tolist()[0]!r}."
+            )
+        self.classes_ = classes
+        return np.asarray(2.0 * codes - 1.0)
+
+    def _decode_sign(self, decision: Array) -> AnyArray:
+        return np.asarray(self.classes_[(decision > 0).astype(int)])
+
+
+def check_regression_targets(y: AnyArray) -> Array:
+    """Targets as floats; refuse targets that are all equal."""
+    y = np.asarray(y, dtype=float)
+    if np.ptp(y) <= 10 * np.finfo(float).eps * np.abs(y).max():
+        raise ValueError(f"All {len(y)} targets are equal ({y[0]:g}), so there is nothing to learn from them.")
+    if not _SMALLEST_SPREAD < np.ptp(y) < _LARGEST_SPREAD:
+        raise ValueError(
+            f"The targets span {np.ptp(y):.3g}, and their powers would leave the range of double precision; rescale "
+            "them to a spread of about one."
+        )
+    return y
+
+
+def _as_floats(values: Any) -> Array:
+    """The values as floats, or an empty array where they are not numbers, for the checks that follow."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        return np.empty(0)
+
+
+def resolve_class_prior(
+    class_prior: Sequence[float] | Mapping[Any, float] | str | None, classes: AnyArray, training: Array
+) -> Array:
+    """P(y) in the order of `classes`: the training frequencies if None is given (section 6.2, step 4)."""
+    if class_prior is None:
+        return training
+    if isinstance(class_prior, str) and class_prior == "equal":
+        return np.full(len(classes), 1.0 / len(classes))
+    if isinstance(class_prior, Mapping):
+        unknown = set(class_prior) - set(classes.tolist())
+        if unknown or len(class_prior) != len(classes):
+            raise ValueError(
+                f"class_prior must name the classes {classes.tolist()}, but it names {sorted(map(str, class_prior))}."
+            )
+        prior = np.array([class_prior[label] for label in classes.tolist()], dtype=float)
+    else:
+        prior = _as_floats(class_prior)
+    if prior.shape != (len(classes),) or not np.all(prior > 0) or not np.isclose(prior.sum(), 1.0, atol=1e-6):
+        raise ValueError(
+            f"class_prior must be {len(classes)} positive probabilities that sum to one, in the order of the classes "
+            f'{classes.tolist()}, or "equal", got {class_prior!r}.'
+        )
+    return np.asarray(prior / prior.sum())
+
+
+def resolve_costs(costs: Any, classes: AnyArray) -> Array:
+    """Matrix with the cost of deciding j where i is true; 0/1 if None is given."""
+    if costs is None:
+        return np.array([[0.0, 1.0], [1.0, 0.0]])
+    matrix = _as_floats(costs)
+    if matrix.shape != (2, 2) or not np.all(np.isfinite(matrix)):
+        raise ValueError(
+            "costs must be a 2 × 2 matrix of finite numbers: costs[i][j] is the cost of deciding for "
+            f"{classes.tolist()}[j] where {classes.tolist()}[i] is true; got shape {matrix.shape}."
+        )
+    if not (matrix[0, 1] > matrix[0, 0] and matrix[1, 0] > matrix[1, 1]):
+        raise ValueError("costs must make every wrong decision dearer than the right one in the same row.")
+    return matrix

@@ -1,0 +1,224 @@
+"""The design of section 6.1: kernel parameters by level 3, μ and ζ by level 2, the posterior by level 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..base.errors import BayesLSSVMWarning, EvidenceDivergenceWarning, InterpolationWarning, NoSignalWarning, warn
+from ..base.memory import require_matrices
+from ..base.provenance import provenance
+from ..base.typing import AnyArray, Array
+from ..kernels import ARD, Kernel, as_kernel
+from ..levels.level1 import DualPosterior
+from ..levels.level3 import Level3, evaluate
+from ..press.selection import PressSelection
+from ..search.comparison import Comparison, compare
+from ..search.refinement import Refinement
+from .choice import check_criterion, choose, relevance
+from .common import LSSVMBase
+
+_MATRICES_IN_FIT = 6
+_IRRELEVANT = 100.0  # of √d, the scale of inputs that matter
+
+
+class EvidenceLSSVM(LSSVMBase):
+    """Fits by evidence, and what is the same for classes and for real targets."""
+
+    kernel: Kernel | str
+    refine: bool
+    occam: bool
+    criterion: str
+    prior_sd: float | tuple[float, float]
+    random_state: int
+
+    kernel_: Kernel
+    level3_: Level3
+    posterior_: DualPosterior
+    refinement_: Refinement | None
+    press_: PressSelection | None
+    columns_: AnyArray
+    X_fit_: Array
+    y_fit_: Array
+    provenance_: dict[str, Any]
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit found, as another kernel or number of classes has other attributes."""
+        keep = {"n_features_in_", "feature_names_in_"}
+        for name in [name for name in vars(self) if name.endswith("_") and name not in keep]:
+            delattr(self, name)
+
+    def _design(self, X: Array, y: Array) -> Array:
+        """Design the model and return the kernel matrix, for what the classifier adds."""
+        kernel = as_kernel(self.kernel, X.shape[1])
+        check_criterion(self.criterion, kernel, self.refine)
+        require_matrices(
+            len(X),
+            _MATRICES_IN_FIT,
+            'Design on a random subset, or use LSSVC or LSSVR with solver="cg" and a given gamma.',
+        )
+        inputs = self._standardised_training_inputs(X)
+        chosen = choose(
+            kernel,
+            inputs,
+            y,
+            criterion=self.criterion,
+            refine_kernel=self.refine,
+            occam=self.occam,
+            prior_sd=self.prior_sd,
+            seed=self.random_state,
+        )
+        self.kernel_, self.columns_ = chosen.kernel, chosen.columns
+        self.X_fit_, self.y_fit_ = np.ascontiguousarray(inputs[:, chosen.columns]), y
+        self.refinement_, self.press_ = chosen.refinement, chosen.press
+        self.level3_ = evaluate(chosen.reduction, prior_sd=self.prior_sd, level2=chosen.level2)
+        mu, zeta = chosen.level2.mu, chosen.level2.zeta
+        K = self.kernel_(self.X_fit_)
+        self.posterior_ = DualPosterior.from_kernel_matrix(self.kernel_, self.X_fit_, K, y, mu=mu, zeta=zeta)
+        self.provenance_ = provenance(settings=self.get_params(deep=False), data=(X, y))
+        self._publish()
+        self._warn()
+        return K
+
+    def _new_inputs(self, X: Any) -> Array:
+        """Standardised inputs, without the columns that were removed."""
+        inputs = super()._new_inputs(X)
+        return inputs if len(self.columns_) == inputs.shape[1] else np.ascontiguousarray(inputs[:, self.columns_])
+
+    def _publish(self) -> None:
+        level3, level2 = self.level3_, self.level3_.level2
+        self.mu_, self.zeta_, self.gamma_ = level2.mu, level2.zeta, level2.gamma
+        self.gamma_eff_ = level2.gamma_eff
+        self.alpha_, self.intercept_ = self.posterior_.alpha, self.posterior_.intercept
+        self.log_evidence_ = level3.log_evidence if self.occam else level3.log_evidence_without_occam
+        self.log_occam_factor_ = level3.log_occam_factor
+        self.hyper_std_ = {
+            "log_mu": level3.mackay.log_mu,
+            "log_zeta": level3.mackay.log_zeta,
+            "log_mu_hessian": level3.hessian.log_mu,
+            "log_zeta_hessian": level3.hessian.log_zeta,
+            "correlation_hessian": level3.hessian.correlation,
+        }
+        found = relevance(self.kernel_, self.X_fit_, self.columns_, self.n_features_in_)
+        if found is not None:
+            self.relevance_, self.selected_ = found
+
+    def _warn(self) -> None:
+        if self.press_ is not None:
+            self._warn_of_press(self.press_)
+            return
+        level2 = self.level3_.level2
+        if level2.status == "no signal":
+            warn(
+                f"No signal: with {self.kernel_!s} the model explains the targets only {level2.log_gain:.2f} nats "
+                "better than noise alone, so predictions are close to the targets' mean. Other inputs or kernels may "
+                "say more.",
+                NoSignalWarning,
+            )
+        elif level2.status == "interpolation":
+            warn(
+                f"Interpolation: the evidence grows up to the largest γ that can be told from infinity "
+                f"({level2.gamma:.3g}), as it does for targets without noise. 1/ζ and the error bars are then bounds "
+                f"set by rounding.{self._repeats()}",
+                InterpolationWarning,
+            )
+        elif self.occam and self.level3_.occam_capped:
+            warn(
+                f"γ_eff = {level2.gamma_eff:.4g} of N = {level2.n} is so close to 1 or N that eq 5.3 diverges there; "
+                "the Occam factor was bounded by the prior's width. Prefer occam=False for these data.",
+                EvidenceDivergenceWarning,
+            )
+        edges = self._edges()
+        if edges and level2.status == "interior":
+            warn(
+                f"The evidence is still rising at the edge of the search for {', '.join(edges)} (kernel "
+                f"{self.kernel_!s}); a simpler kernel may serve as well.",
+                BayesLSSVMWarning,
+            )
+
+    def _warn_of_press(self, found: PressSelection) -> None:
+        """What leave-one-out errors cannot vouch for; `select_by_press` has warned where there is no signal."""
+        if found.status == "flat limit":
+            warn(
+                f"Flat limit: {self.criterion!r} has no minimum at a kernel of finite width here. The kernel is nearly "
+                'constant over the data and γ large to match, which is a linear model as a rule; kernel="linear" says '
+                "the same with less.",
+                BayesLSSVMWarning,
+            )
+        elif found.status == "interpolation":
+            warn(
+                f"Interpolation: leave-one-out errors fall up to the largest γ that was tried ({found.gamma:.3g}), so "
+                "that nothing but the kernel's width holds the model back.",
+                InterpolationWarning,
+            )
+
+    def _repeats(self) -> str:
+        """A sentence on repeated rows, each of which adds ½ log ζ to the evidence of a kernel that can interpolate."""
+        repeats = len(self.X_fit_) - len(np.unique(np.column_stack([self.X_fit_, self.y_fit_]), axis=0))
+        if not repeats:
+            return ""
+        return (
+            f" {repeats} of {len(self.X_fit_)} rows repeat another one with its target, and such rows let the evidence "
+            "grow without limit: leave repeats out and fit again."
+        )
+
+    def _edges(self) -> tuple[str, ...]:
+        """Parameters at an edge of the search that tell of a wrong kernel."""
+        names = () if self.refinement_ is None else self.refinement_.at_bound
+        if not isinstance(self.kernel_, ARD):
+            return names
+        # the largest scale there is means that an input is irrelevant, which is what such a kernel is for
+        irrelevant = np.asarray(self.kernel_.scales) > _IRRELEVANT * np.sqrt(len(self.kernel_.scales))
+        if irrelevant.all():
+            return names
+        return tuple(n for n, idle in zip(self.kernel_.param_names, irrelevant, strict=True) if n in names and not idle)
+
+    def latent(self, X: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """z_MP = Σ α_i K(x, x_i) + b for each row of X, and on request its posterior standard deviation σ_z."""
+        check_is_fitted(self, "posterior_")
+        inputs = self._new_inputs(X)
+        if not return_std:
+            return self.posterior_.latent_mean(inputs)
+        mean, variance = self.posterior_.latent_moments(inputs)
+        return mean, np.sqrt(variance)
+
+    def compare(
+        self,
+        kernels: Sequence[Kernel | str],
+        *,
+        refine: bool | None = None,
+        prior_probabilities: Sequence[float] | None = None,
+        progress: bool = True,
+    ) -> Comparison:
+        """Rank kernels by their evidence on the training data: Bayes factors and posterior probabilities.
+
+        Parameters
+        ----------
+        kernels : sequence of kernels or names
+        refine : bool, optional
+            Whether to optimise their parameters; as in the estimator if not given.
+        prior_probabilities : sequence of floats, optional
+            p(H) of each kernel; equal by default.
+        """
+        check_is_fitted(self, "X_fit_")
+        return compare(
+            self.X_fit_,
+            self.y_fit_,
+            kernels,
+            refine=self.refine if refine is None else refine,
+            occam=self.occam,
+            prior_sd=self.prior_sd,
+            prior_probabilities=prior_probabilities,
+            seed=self.random_state,
+            progress=progress,
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write the fitted model to a file of arrays and JSON; `bayes_lssvm.load` reads it."""
+        from ..files import save
+
+        return save(self, path)

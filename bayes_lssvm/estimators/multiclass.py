@@ -1,0 +1,355 @@
+"""The LS-SVM classifier for any number of classes: a code book, binary members, a decoding (paper 2, section 4)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from ..base.errors import BayesLSSVMWarning, warn
+from ..base.provenance import provenance
+from ..base.typing import AnyArray, Array
+from ..kernels import Kernel, as_kernel
+from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
+from ..levels.moderation import MODERATIONS, cost_log_odds
+from ..multiclass.codings import code_book, has_dont_cares
+from ..multiclass.decodings import (
+    BAYESIAN,
+    DECODINGS,
+    PROBABILISTIC,
+    bayes_log_posterior,
+    couple_pairwise,
+    hamming_scores,
+    loss_scores,
+    require_pairs,
+    resolve_cost_matrix,
+)
+from ..multiclass.design import SharedDesign, design_shared
+from ..multiclass.members import Complaint, fit_members, has_ratio, log_ratio_of, output_of
+from .classifier import BayesianLSSVC, ClassPrior
+from .common import MIN_POINTS, LSSVMBase, resolve_class_prior
+
+_SUREST = 1e8  # nats: members that interpolate are surer than this by rounding alone
+
+
+def _has_probabilities(model: Any) -> bool:
+    if model.decoding not in PROBABILISTIC:
+        raise AttributeError(
+            f"decoding={model.decoding!r} gives no probabilities; those that do are {', '.join(PROBABILISTIC)}."
+        )
+    return True
+
+
+class MulticlassLSSVC(ClassifierMixin, LSSVMBase):  # type: ignore[misc]
+    """LS-SVM classifier for two classes or more, with probabilities.
+
+    A code book sets classes against classes in L binary tasks; each has a member of its own, designed by the evidence
+    framework; a decoding brings their outputs together.
+
+    Parameters
+    ----------
+    kernel : Kernel or str, default "rbf"
+        An object of `bayes_lssvm.kernels`, or one of "linear", "poly2", "poly3", "rbf", "ard", "mlp".
+    coding : {"ovo", "ova", "moc", "ecoc", "exhaustive"} or array of shape (M, L), default "ovo"
+        The code book: by name, or as a matrix over {−1, 0 (don't care), +1} with a row for each of `classes_`.
+    decoding : str, default "bayes"
+        "bayes" (eqs 17–20), "bayes-sequential" or "bayes-printed" (other readings of eq 20), "hamming", "loss" (squared
+        errors), "hinge" (the loss of SVMs), or "coupling" (pairwise, for coding="ovo").
+    shared_kernel : bool, default False
+        One kernel for all members, at the maximum of the sum of their evidences, instead of one each. Members without
+        don't cares then share nearly all of the work.
+    member : binary classifier or None
+        What the members are clones of, instead of `BayesianLSSVC`: `FullyBayesianLSSVC`, or any of scikit-learn's. The
+        parameters kernel, shared_kernel, refine, occam, moderation and prior_sd are then not used.
+    refine : bool, default True
+        Optimise the kernel's parameters by the evidence; False takes them as given.
+    occam : bool, default True
+        Whether the evidence that selects them has the Occam factor.
+    class_prior : sequence, mapping, "equal" or None
+        P(c) where new data come from, in the order of `classes_` or by label; the training frequencies by default.
+    costs : array of shape (M, M) or None
+        costs[i][j]: cost of deciding for class j where class i is true; 0 and 1 by default.
+    moderation : {"class", "target", "softmax"}, default "class"
+        Form of the members' moderated output: paper 0's, paper 2's (eq 11), or the logistic function.
+    prior_sd : float or pair of floats, default 3.0
+        Widths of the prior of log μ and log ζ.
+    standardise : bool, default True
+        Standardise the inputs once, for all members.
+    n_jobs : int or None
+        Processes among which members with a kernel each are spread, as in joblib.
+    folder : path or None
+        Where such members are kept once they are finished, so that a run that was stopped goes on where it was.
+    random_state : int, default 0
+        Seed of the error-correcting code and of the subsets on which kernels are sifted.
+
+    Attributes
+    ----------
+    classes_ : array of shape (M,)
+    code_book_ : array of shape (M, L)
+    members_ : list of length L
+        Fitted estimators, or `SharedMember`s, which have the same attributes (`mu_`, `zeta_`, `kernel_`, `level3_`, …).
+    design_ : SharedDesign or None
+        What members that share a kernel have in common; `inputs_` and `labels_` are the data it was made from.
+    training_frequencies_ : array of shape (M,)
+    log_evidence_ : float
+        Sum of the members' log evidences, where they have one.
+    provenance_ : dict
+
+    Examples
+    --------
+    >>> from bayes_lssvm.datasets import load
+    >>> from bayes_lssvm.multiclass import MulticlassLSSVC
+    >>> iris = load("iris")
+    >>> model = MulticlassLSSVC("linear").fit(*iris.Xy)
+    >>> model.code_book_.shape
+    (3, 3)
+    >>> round(model.score(*iris.Xy), 2)
+    0.98
+    """
+
+    classes_: AnyArray
+    code_book_: Array
+    members_: list[Any]
+    design_: SharedDesign | None
+
+    def __init__(
+        self,
+        kernel: Kernel | str = "rbf",
+        *,
+        coding: Any = "ovo",
+        decoding: str = "bayes",
+        shared_kernel: bool = False,
+        member: BaseEstimator | None = None,
+        refine: bool = True,
+        occam: bool = True,
+        class_prior: ClassPrior = None,
+        costs: Any = None,
+        moderation: str = "class",
+        prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
+        standardise: bool = True,
+        n_jobs: int | None = None,
+        folder: str | Path | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.coding = coding
+        self.decoding = decoding
+        self.shared_kernel = shared_kernel
+        self.member = member
+        self.refine = refine
+        self.occam = occam
+        self.class_prior = class_prior
+        self.costs = costs
+        self.moderation = moderation
+        self.prior_sd = prior_sd
+        self.standardise = standardise
+        self.n_jobs = n_jobs
+        self.folder = folder
+        self.random_state = random_state
+
+    # --- design ----------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> MulticlassLSSVC:
+        """Design the classifier on inputs X of shape (N, d) and labels y of shape (N,)."""
+        X, y = self._check_training_inputs(X, y, numeric_target=False)
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"A classifier needs two classes, but all {len(y)} labels are of one class, "
+                f"{self.classes_.tolist()[0]!r}."
+            )
+        counts = np.bincount(labels)
+        self.training_frequencies_ = counts / len(y)
+        self.code_book_ = code_book(self.coding, len(self.classes_), seed=self.random_state)
+        self._check_settings(counts)
+        kernel = None if self.member is not None else as_kernel(self.kernel, X.shape[1])
+        inputs = self._standardised_training_inputs(X)
+        self.design_ = None
+        if kernel is not None and self._shares_work(kernel):
+            self.inputs_, self.labels_ = inputs, labels  # a model file has them instead of the design
+            self.design_ = design_shared(
+                inputs,
+                labels,
+                self.code_book_,
+                kernel,
+                refine=self.refine,
+                occam=self.occam,
+                prior_sd=as_prior_sd(self.prior_sd),
+                seed=self.random_state,
+            )
+            self.members_, complaints = list(self.design_.members), self.design_.complaints()
+        else:
+            self.members_, complaints = fit_members(
+                self._binary_estimator(), inputs, labels, self.code_book_, n_jobs=self.n_jobs, folder=self.folder
+            )
+        if all(hasattr(member, "log_evidence_") for member in self.members_):
+            self.log_evidence_ = float(sum(member.log_evidence_ for member in self.members_))
+        self.provenance_ = provenance(settings=self.get_params(deep=False), data=(X, y))
+        self._pass_on(complaints)
+        return self
+
+    def _shares_work(self, kernel: Kernel) -> bool:
+        """Whether one decomposition serves all members: one kernel, and for kernels that are given the same inputs."""
+        given = not self.refine or kernel.log_params.size == 0
+        return self.shared_kernel or (given and not has_dont_cares(self.code_book_))
+
+    def _binary_estimator(self) -> BaseEstimator:
+        if self.member is not None:
+            return self.member
+        return BayesianLSSVC(
+            self.kernel,
+            refine=self.refine,
+            occam=self.occam,
+            moderation=self.moderation,
+            prior_sd=self.prior_sd,
+            standardise=False,
+            random_state=self.random_state,
+        )
+
+    def _check_settings(self, counts: AnyArray) -> None:
+        if self.decoding not in DECODINGS:
+            raise ValueError(f"decoding must be one of {', '.join(DECODINGS)}, got {self.decoding!r}.")
+        if self.moderation not in MODERATIONS:
+            raise ValueError(f"moderation must be one of {', '.join(MODERATIONS)}, got {self.moderation!r}.")
+        if self.decoding == "coupling":
+            require_pairs(self.code_book_)
+        if self.member is not None and self.shared_kernel:
+            raise ValueError(
+                "shared_kernel=True designs the members itself; leave member=None, or shared_kernel=False."
+            )
+        if self.member is not None and self.decoding in PROBABILISTIC and not has_ratio(self.member):
+            raise ValueError(
+                f"decoding={self.decoding!r} needs members with predict_proba, which {self.member!r} has not. Use "
+                'decoding="hamming", "loss" or "hinge", or calibrate it, for example with CalibratedClassifierCV.'
+            )
+        if self.decoding in PROBABILISTIC:
+            self._prior(None)
+            self._costs(None)
+        elif self.class_prior is not None or self.costs is not None:
+            raise ValueError(
+                f"decoding={self.decoding!r} has no probabilities for class_prior or costs to act on; those that have "
+                f"are {', '.join(PROBABILISTIC)}."
+            )
+        if self.member is None or isinstance(self.member, LSSVMBase):
+            self._check_sizes(counts)
+
+    def _check_sizes(self, counts: AnyArray) -> None:
+        """Refuse bits with too few points before any member is designed."""
+        points = (self.code_book_ != 0).T @ counts
+        for bit in np.flatnonzero(points < MIN_POINTS).tolist():
+            names = self.classes_[self.code_book_[:, bit] != 0].tolist()
+            raise ValueError(
+                f"Bit {bit} of the code book has {int(points[bit])} training points (classes {names}); at least "
+                f'{MIN_POINTS} are needed for a bias and two hyperparameters. Use coding="ova" or "ecoc", or leave '
+                "such classes out."
+            )
+
+    def _pass_on(self, complaints: list[Complaint]) -> None:
+        """One warning of each kind, for all members that gave it."""
+        refinement = None if self.design_ is None else self.design_.refinement
+        if refinement is not None and refinement.at_bound:
+            warn(
+                f"The summed evidence is still rising at the edge of the search for {', '.join(refinement.at_bound)} "
+                f"(kernel {refinement.kernel!s}); a simpler kernel may serve as well.",
+                BayesLSSVMWarning,
+            )
+        for category in dict.fromkeys(complaint.category for complaint in complaints):
+            mine = [complaint for complaint in complaints if complaint.category is category]
+            if len(self.members_) == 1:
+                warn(mine[0].message, category)
+                continue
+            bits = sorted({complaint.bit for complaint in mine})
+            shown = ", ".join(map(str, bits[:10])) + (" …" if len(bits) > 10 else "")
+            warn(f"{len(bits)} of {len(self.members_)} members (bits {shown}). The first: {mine[0].message}", category)
+
+    # --- predictions -----------------------------------------------------------------------------------------------
+
+    def outputs(self, X: Any) -> Array:
+        """The members' outputs z for each row of X, of shape (n, L): what Hamming and loss-based decoding see."""
+        check_is_fitted(self, "members_")
+        inputs = self._new_inputs(X)
+        if self.design_ is not None:
+            return self.design_.outputs(inputs)
+        return np.stack([output_of(member, inputs) for member in self.members_], axis=1)
+
+    def log_ratios(self, X: Any) -> Array:
+        """Log p(x | y=+1) − log p(x | y=−1) of each member at each row of X, of shape (n, L): what Bayes' rule sees."""
+        check_is_fitted(self, "members_")
+        inputs = self._new_inputs(X)
+        if self.design_ is not None:
+            return np.clip(self.design_.log_ratios(inputs, self.moderation), -_SUREST, _SUREST)
+        positive, negative = (
+            (side.T @ self.training_frequencies_) for side in (self.code_book_ > 0, self.code_book_ < 0)
+        )
+        shares = (positive / (positive + negative)).tolist()
+        ratios = [log_ratio_of(member, inputs, share) for member, share in zip(self.members_, shares, strict=True)]
+        return np.clip(np.stack(ratios, axis=1), -_SUREST, _SUREST)
+
+    def output_moments(self, X: Any) -> tuple[Array, Array]:
+        """Mean z_MP and posterior variance σ_z² of the members' outputs, each of shape (n, L); for LS-SVM members."""
+        check_is_fitted(self, "members_")
+        inputs = self._new_inputs(X)
+        if self.design_ is not None:
+            return self.design_.output_moments(inputs)
+        if not all(isinstance(member, BayesianLSSVC) for member in self.members_):
+            raise ValueError(f"Only members of the kind BayesianLSSVC have error bars of z, not {self.member!r}.")
+        pairs = [member.latent(inputs, return_std=True) for member in self.members_]
+        return np.stack([z for z, _ in pairs], axis=1), np.stack([sd**2 for _, sd in pairs], axis=1)
+
+    def _prior(self, class_prior: ClassPrior) -> Array:
+        given = self.class_prior if class_prior is None else class_prior
+        return resolve_class_prior(given, self.classes_, self.training_frequencies_)
+
+    def _costs(self, costs: Any) -> Array | None:
+        given = self.costs if costs is None else costs
+        return None if given is None else resolve_cost_matrix(given, self.classes_)
+
+    def _log_posterior(self, X: Any, class_prior: ClassPrior) -> Array:
+        ratios, prior = self.log_ratios(X), self._prior(class_prior)
+        if self.decoding == "coupling":
+            logs = np.log(couple_pairwise(self.code_book_, ratios)) + np.log(prior)
+            return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
+        return bayes_log_posterior(self.code_book_, ratios, prior, rule=BAYESIAN[self.decoding])
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, *, class_prior: ClassPrior = None) -> Array:
+        """P(c | x) for each row of X, in the order of `classes_`, of shape (n, M)."""
+        logs = self._log_posterior(X, class_prior)
+        probabilities = np.exp(logs)
+        return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
+
+    def decision_function(self, X: Any, *, class_prior: ClassPrior = None, costs: Any = None) -> Array:
+        """Scores of the classes for each row of X, of shape (n, M): the decision is the largest.
+
+        Log probabilities for decodings that have them, minus expected costs if costs are given, otherwise minus the
+        distance or the loss. For two classes the score of the second less that of the first, of shape (n,).
+        """
+        scores = self._scores(X, class_prior, costs)
+        return np.asarray(scores[:, 1] - scores[:, 0]) if len(self.classes_) == 2 else scores
+
+    def _scores(self, X: Any, class_prior: ClassPrior, costs: Any) -> Array:
+        check_is_fitted(self, "members_")
+        if self.decoding not in PROBABILISTIC:
+            if class_prior is not None or costs is not None:
+                raise ValueError(f"decoding={self.decoding!r} has no probabilities for class_prior or costs to act on.")
+            outputs = self.outputs(X)
+            if self.decoding == "hamming":
+                return hamming_scores(self.code_book_, outputs)
+            return loss_scores(self.code_book_, outputs, loss="squared" if self.decoding == "loss" else "hinge")
+        logs, matrix = self._log_posterior(X, class_prior), self._costs(costs)
+        if matrix is None:
+            return logs
+        if len(self.classes_) == 2:
+            return np.asarray(logs + np.array([0.0, cost_log_odds(matrix)]))
+        return np.asarray(-np.exp(logs) @ matrix)
+
+    def predict(self, X: Any, *, class_prior: ClassPrior = None, costs: Any = None) -> AnyArray:
+        """The label of the largest score, or of least expected cost, for each row of X."""
+        decided = np.argmax(self._scores(X, class_prior, costs), axis=1)
+        return np.asarray(self.classes_[decided])

@@ -1,0 +1,219 @@
+"""The evidence as a function of the kernel's parameters, with its gradient.
+
+For kernel parameters θ let F(θ) = log p(D | μ_MP(θ), ζ_MP(θ), θ), level 2 solved anew for every θ. With s = 1/γ_MP,
+C = (Ω + sI)⁻¹, ρ = C1 and
+
+    R = C − ρρᵀ/1ᵀρ = M(MΩM + sI)⁻¹M,    α = Ry,    β = Rα,    q_k = yᵀRᵏy,    tr_k = tr Rᵏ on the complement of 1,
+
+the mode is stationary, so the explicit derivative is the whole one: dF = Σ_ij W_ij dΩ_ij with
+
+    W = −½ [ R − (N−1) ααᵀ/q_1 ].
+
+The Occam factor −½[log(γ_eff − 1) + log(N − γ_eff)] with γ_eff = N − s·tr_1 is not stationary in s. Its share follows
+from ds/dθ = −h_θ/h_s, where h = tr_1 − (N−1)q_2/q_1 = 0 defines the mode:
+
+    h_s = −tr_2 + (N−1)(2q_3/q_1 − q_2²/q_1²)
+    h_θ = Σ_ij [ −R² + (N−1)(αβᵀ + βαᵀ)/q_1 − (N−1)q_2 ααᵀ/q_1² ]_ij dΩ_ij
+    dγ_eff = s·Σ_ij (R²)_ij dΩ_ij + (s·tr_2 − tr_1) ds
+
+One Cholesky factor gives R; `Kernel.contract` turns W into the gradient for all parameters at once. Without the Occam
+factor the evidence can also be climbed in (log γ, θ) jointly, where one Cholesky factor is all that a step costs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from ..base.typing import Array
+from ..kernels import Kernel, check_positive_semidefinite
+from ..linalg.blas import fortran_copy, product, square, squared_norm
+from ..linalg.spectrum import TridiagonalReduction
+from ..linalg.triangles import mirror_lower
+from .level2 import Level2, optimise
+from .level3 import DEFAULT_PRIOR_SD, log_occam, mackay_error_bars
+
+BOUNDARY_MARGIN = 10.0  # nats
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The evidence of one kernel, and its gradient in the kernel's log parameters where it was asked for."""
+
+    kernel: Kernel
+    value: float
+    level2: Level2
+    reduction: TridiagonalReduction
+    gradient: Array | None = None
+    occam_capped: bool = False
+
+    @property
+    def rank(self) -> float:
+        """The value by which optima are ordered: an end of the range of γ must win by a clear margin.
+
+        At γ → ∞ or 0 there is no mode, so that no error bars and no Occam factor are paid for it. Labels ±1 in
+        particular can be interpolated about as well as modelled, by a kernel too narrow to predict anything.
+        """
+        return self.value - BOUNDARY_MARGIN if self.level2.at_boundary else self.value
+
+
+class JointEvaluation(NamedTuple):
+    """log p(D | γ, θ) with μ at its optimum, and its gradient in (log γ, log θ)."""
+
+    value: float
+    gradient: Array
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The evidence as a function of a kernel, on given data.
+
+    Parameters
+    ----------
+    X : array of shape (N, d)
+    y : array of shape (N,)
+    occam : bool
+        Whether the Occam factor belongs to the criterion (5.2, 5.3) or not.
+    prior_sd : pair of floats
+        Prior widths of log μ and log ζ.
+    """
+
+    X: Array
+    y: Array
+    occam: bool = True
+    prior_sd: tuple[float, float] = (DEFAULT_PRIOR_SD, DEFAULT_PRIOR_SD)
+
+    def evaluate(self, kernel: Kernel, *, gradient: bool = False) -> Evaluation:
+        """The criterion for one kernel: one tridiagonal reduction, and one Cholesky factor for the gradient."""
+        K = kernel(self.X)
+        check_positive_semidefinite(kernel, K)
+        reduction = TridiagonalReduction.from_kernel_matrix(K, self.y)
+        result = optimise(reduction)
+        occam = log_occam(result, self.prior_sd)
+        value = result.log_evidence + (occam.total if self.occam else 0.0)
+        slope = None
+        if gradient:
+            slope = kernel.contract(self.X, self._derivative_in_kernel_matrix(K, result), K)
+        return Evaluation(kernel, value, result, reduction, slope, self.occam and occam.capped)
+
+    def joint(self, kernel: Kernel, log_gamma: float) -> JointEvaluation:
+        """Log p(D | γ, θ), μ eliminated, without the Occam factor; every step costs one Cholesky factor."""
+        n, s = len(self.y), float(np.exp(-log_gamma))
+        step = self._step(kernel, s)
+        value = -0.5 * (step.log_det + (n - 1) * (np.log(2.0 * np.pi * step.q1 / (n - 1)) + 1.0) + np.log(n))
+        along_gamma = 0.5 * s * (step.tr1 - (n - 1) * step.q2 / step.q1)
+        along_kernel = self._along_kernel(kernel, step, 0.5 * (n - 1) / step.q1)
+        return JointEvaluation(float(value), np.append(along_gamma, along_kernel))
+
+    def at(self, kernel: Kernel, log_mu: float, log_zeta: float, *, along_kernel: bool = True) -> JointEvaluation:
+        """Log p(D | μ, ζ, θ), nothing eliminated, with its gradient in (log μ, log ζ, log θ)."""
+        n, mu, s = len(self.y), float(np.exp(log_mu)), float(np.exp(log_mu - log_zeta))
+        step = self._step(kernel, s)
+        value = -0.5 * ((n - 1) * (np.log(2.0 * np.pi) - log_mu) + mu * step.q1 + step.log_det + np.log(n))
+        noise = 0.5 * s * (step.tr1 - mu * step.q2)
+        weights = 0.5 * (n - 1 - mu * step.q1) - noise
+        rest = self._along_kernel(kernel, step, 0.5 * mu) if along_kernel else np.empty(0)
+        return JointEvaluation(float(value), np.concatenate([[weights, noise], rest]))
+
+    def _step(self, kernel: Kernel, s: float) -> _Step:
+        """What one Cholesky factor of Ω + sI tells."""
+        K = kernel(self.X)
+        inverse = _projected_inverse(K, s)
+        alpha, q1 = self._support(inverse)
+        tr1 = float(np.trace(inverse.C)) - float(inverse.rho @ inverse.rho) / inverse.total
+        # det(MΩM + s) on the complement of 1 is det(Ω + s)·1ᵀC1/N
+        log_det = inverse.log_det + float(np.log(inverse.total / len(self.y)))
+        return _Step(K, inverse, alpha, q1, float(alpha @ alpha), tr1, log_det)
+
+    def _along_kernel(self, kernel: Kernel, step: _Step, weight: float) -> Array:
+        """Derivatives in log θ by W = −½R + weight·ααᵀ; uses up the inverse."""
+        return kernel.contract(self.X, _evidence_derivative(step.inverse, step.alpha, weight), step.K)
+
+    def _support(self, inverse: _ProjectedInverse) -> tuple[Array, float]:
+        """α = Ry and q_1 = yᵀRy."""
+        y = self.y - self.y.mean()  # R annihilates constants; taking them out first saves digits
+        alpha = blas.dsymv(1.0, inverse.C, y, lower=1)
+        alpha -= inverse.rho * (float(inverse.rho @ y) / inverse.total)
+        return alpha, float(y @ alpha)
+
+    def _derivative_in_kernel_matrix(self, K: Array, result: Level2) -> Array:
+        """W = ∂(criterion)/∂Ω of shape (N, N), symmetric."""
+        n, s = result.n, 1.0 / result.gamma
+        inverse = _projected_inverse(K, s)
+        alpha, q1 = self._support(inverse)
+        bars = mackay_error_bars(result)
+        # ∂(log Occam)/∂γ_eff; an error bar capped at the prior's width does not move
+        slope = 0.0
+        if self.occam:
+            slope -= 0.5 / result.d_eff if bars.log_mu < self.prior_sd[0] else 0.0
+            slope += 0.5 / (n - result.gamma_eff) if bars.log_zeta < self.prior_sd[1] else 0.0
+        if slope == 0.0:
+            return _evidence_derivative(inverse, alpha, 0.5 * (n - 1) / q1)
+        R = mirror_lower(blas.dsyr(-1.0 / inverse.total, inverse.rho, lower=1, a=inverse.C, overwrite_a=1)).T
+        beta = product(R, alpha)
+        q2, q3 = float(alpha @ alpha), float(alpha @ beta)
+        tr1, tr2 = float(np.trace(R)), squared_norm(R)
+        h_s = -tr2 + (n - 1) * (2.0 * q3 / q1 - (q2 / q1) ** 2)
+        along = 0.0 if result.at_boundary or h_s == 0.0 else -slope * (s * tr2 - tr1) / h_s
+        W = square(R)
+        W *= slope * s - along  # γ_eff's own share, and −R² of h_θ
+        R *= -0.5
+        W += R
+        del R, inverse
+        W += np.outer((0.5 * (n - 1) / q1 - along * (n - 1) * q2 / q1**2) * alpha, alpha)
+        mixed = np.outer((along * (n - 1) / q1) * alpha, beta)
+        W += mixed
+        W += mixed.T
+        return W
+
+
+class _ProjectedInverse(NamedTuple):
+    """C = (Ω + sI)⁻¹ (lower triangle), ρ = C1, 1ᵀρ and log det(Ω + sI)."""
+
+    C: Array
+    rho: Array
+    total: float
+    log_det: float
+
+
+class _Step(NamedTuple):
+    """The kernel matrix, R by its parts, α = Ry and the sums q_1, q_2, tr_1, log_det at one s = 1/γ."""
+
+    K: Array
+    inverse: _ProjectedInverse
+    alpha: Array
+    q1: float
+    q2: float
+    tr1: float
+    log_det: float
+
+
+def _projected_inverse(K: Array, s: float) -> _ProjectedInverse:
+    M = fortran_copy(K)
+    M[np.diag_indices_from(M)] += s
+    factor, info = lapack.dpotrf(M, lower=1, overwrite_a=1)
+    log_det = 2.0 * float(np.log(np.diag(factor)).sum()) if info == 0 else np.nan
+    if info == 0:
+        factor, info = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    if info != 0:
+        raise np.linalg.LinAlgError(
+            f"The kernel matrix plus 1/γ = {s:.3g} is not positive definite to rounding; γ is too large for it."
+        )
+    rho = blas.dsymv(1.0, factor, np.ones(len(K)), lower=1)
+    if not rho.sum() > 0.0:
+        raise np.linalg.LinAlgError(
+            f"Rounding has made the inverse at 1/γ = {s:.3g} indefinite; γ is too large for it."
+        )
+    return _ProjectedInverse(factor, rho, float(rho.sum()), log_det)
+
+
+def _evidence_derivative(inverse: _ProjectedInverse, alpha: Array, weight: float) -> Array:
+    """W = −½R + weight·ααᵀ, built in the lower triangle of C's memory and mirrored."""
+    W = inverse.C
+    W *= -0.5
+    W = blas.dsyr(0.5 / inverse.total, inverse.rho, lower=1, a=W, overwrite_a=1)
+    W = blas.dsyr(weight, alpha, lower=1, a=W, overwrite_a=1)
+    return mirror_lower(W).T  # symmetric; the transpose has the kernel matrix's memory order

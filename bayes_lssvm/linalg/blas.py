@@ -1,0 +1,38 @@
+"""Large matrix products by SciPy's BLAS only.
+
+NumPy's and SciPy's wheels carry an OpenBLAS each, with threads of its own that go on spinning for a while after a call.
+Code that alternates between `@` and LAPACK lets the two fight for the cores: on two cores the evidence took three times
+as long. LAPACK is SciPy's, so the products that stand next to it are too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import blas
+
+from ..base.typing import Array
+from .triangles import mirror_lower
+
+
+def product(A: Array, B: Array) -> Array:
+    """A @ B in C order, without copies where A and B are contiguous."""
+    if B.ndim == 1:
+        return np.asarray(blas.dgemv(1.0, A, B) if A.flags.f_contiguous else blas.dgemv(1.0, A.T, B, trans=1))
+    left, trans_left = (A.T, 0) if A.flags.c_contiguous else (A, 1)
+    right, trans_right = (B.T, 0) if B.flags.c_contiguous else (B, 1)
+    return np.asarray(blas.dgemm(1.0, right, left, trans_a=trans_right, trans_b=trans_left)).T
+
+
+def square(R: Array) -> Array:
+    """R² for a symmetric contiguous R."""
+    return mirror_lower(np.asarray(blas.dsyrk(1.0, R if R.flags.f_contiguous else R.T, lower=1))).T
+
+
+def squared_norm(A: Array) -> float:
+    """Σ A_ij²; einsum calls no BLAS."""
+    return float(np.einsum("i,i->", A.ravel(order="K"), A.ravel(order="K")))
+
+
+def fortran_copy(K: Array) -> Array:
+    """A copy of a symmetric matrix in Fortran order; the transpose is the same matrix and copies without reordering."""
+    return np.array(K.T if K.flags.c_contiguous else K, dtype=float, order="F")

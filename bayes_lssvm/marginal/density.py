@@ -1,0 +1,140 @@
+"""The log posterior density of all hyperparameters, log p(D | μ, ζ, θ) + log p(log μ, log ζ, log θ), up to p(D | H).
+
+A point is x = (log μ, log ζ, log θ₁, …). One Cholesky factor gives a value with its gradient; many points of one
+kernel cost one tridiagonal reduction and O(N) each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ..base.errors import NotPositiveSemidefiniteError
+from ..base.typing import Array
+from ..kernels import Kernel, check_positive_semidefinite
+from ..levels.level2 import log_evidence_hessian, log_evidences
+from ..levels.objective import Objective
+from ..linalg.spectrum import TridiagonalReduction
+from ..priors import LogPrior
+
+_STEP = 1e-3  # of the differences of gradients: their error is of order step⁴
+
+
+class Value(NamedTuple):
+    """The log density at a point and its gradient."""
+
+    value: float
+    gradient: Array
+
+
+@dataclass(frozen=True)
+class Density:
+    """The log posterior density on given data, not normalised: its integral is the evidence p(D | H).
+
+    Parameters
+    ----------
+    X : array of shape (N, d)
+    y : array of shape (N,)
+    kernel : Kernel
+    parts : tuple of LogPrior
+        Priors of log μ, log ζ and of each free log parameter of the kernel.
+    """
+
+    X: Array
+    y: Array
+    kernel: Kernel
+    parts: tuple[LogPrior, ...]
+    objective: Objective = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "objective", Objective(self.X, self.y, occam=False))
+
+    @property
+    def dimension(self) -> int:
+        """Number of hyperparameters, 2 + P."""
+        return len(self.parts)
+
+    @property
+    def kernel_is_free(self) -> bool:
+        """Whether the kernel has parameters that are not held."""
+        return len(self.parts) > 2
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the log parameters."""
+        free = self.kernel.param_names if self.kernel_is_free else ()
+        return ("log_mu", "log_zeta", *(f"log_{name}" for name in free))
+
+    def kernel_at(self, x: Array) -> Kernel:
+        """The kernel of a point."""
+        return self.kernel.with_log_params(np.asarray(x[2:])) if self.kernel_is_free else self.kernel
+
+    def log_prior(self, points: Array) -> Array:
+        """Log prior density of points of shape (…, 2 + P)."""
+        points = np.asarray(points, dtype=float)
+        return np.asarray(sum(part.log_density(points[..., i]) for i, part in enumerate(self.parts)))
+
+    def value_and_gradient(self, x: Array) -> Value:
+        """The log density at one point and its gradient; −inf where the matrix is not positive definite."""
+        x = np.asarray(x, dtype=float)
+        prior = float(self.log_prior(x))
+        if not np.isfinite(prior):
+            return Value(-np.inf, np.zeros_like(x))
+        try:
+            found = self.objective.at(self.kernel_at(x), float(x[0]), float(x[1]), along_kernel=self.kernel_is_free)
+        except (np.linalg.LinAlgError, FloatingPointError, ValueError):
+            return Value(-np.inf, np.zeros_like(x))
+        own = np.array([float(part.gradient(x[i])) for i, part in enumerate(self.parts)])
+        return Value(found.value + prior, found.gradient + own)
+
+    def hessian(self, x: Array) -> Array:
+        """The Hessian at a point, of shape (2 + P, 2 + P).
+
+        The block of log μ and log ζ is exact; rows of kernel parameters are fourth-order differences of the exact
+        gradient.
+        """
+        x = np.asarray(x, dtype=float)
+        H = np.zeros((len(x), len(x)))
+        for p in range(2, len(x)):
+            H[p] = _difference(lambda z: self.value_and_gradient(z).gradient, x, p)
+            H[p, p] += float(self.parts[p].curvature(x[p]))  # the prior's own is added below for all
+        H[2:, 2:] = 0.5 * (H[2:, 2:] + H[2:, 2:].T)
+        H[:2, 2:] = H[2:, :2].T
+        H[:2, :2] = log_evidence_hessian(self.reduction(self.kernel_at(x)), *np.exp(x[:2]))
+        return H - np.diag([float(part.curvature(x[i])) for i, part in enumerate(self.parts)])
+
+    def reduction(self, kernel: Kernel) -> TridiagonalReduction:
+        """The reduced kernel matrix of one kernel."""
+        K = kernel(self.X)
+        check_positive_semidefinite(kernel, K)
+        return TridiagonalReduction.from_kernel_matrix(K, self.y)
+
+    def values(self, points: Array, *, tick: Callable[[], object] | None = None) -> Array:
+        """The log density at each of the points of shape (n, 2 + P): one reduction for each distinct kernel."""
+        points = np.atleast_2d(np.asarray(points, dtype=float))
+        prior = self.log_prior(points)
+        result = np.full(len(points), -np.inf)
+        inside = np.isfinite(prior)
+        _, group = np.unique(points[:, 2:], axis=0, return_inverse=True)
+        group = group.ravel()
+        for g in np.unique(group[inside]):
+            members = np.flatnonzero(inside & (group == g))
+            try:
+                reduction = self.reduction(self.kernel_at(points[members[0]]))
+            except NotPositiveSemidefiniteError:
+                continue
+            result[members] = log_evidences(reduction, points[members, 0], points[members, 1]) + prior[members]
+            if tick is not None:
+                tick()
+        return result
+
+
+def _difference(function: Callable[[Array], Array], x: Array, i: int) -> Array:
+    """∂f/∂x_i by central differences of fourth order."""
+    step = _STEP * np.eye(len(x))[i]
+    near = function(x + step) - function(x - step)
+    far = function(x + 2.0 * step) - function(x - 2.0 * step)
+    return (8.0 * near - far) / (12.0 * _STEP)

@@ -1,0 +1,1 @@
+"""Integration over the hyperparameters by draws: collapsed NUTS and importance sampling."""

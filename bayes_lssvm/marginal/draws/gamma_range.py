@@ -1,0 +1,156 @@
+"""Where the posterior of log γ and of one kernel parameter is: the box in which it is tabulated.
+
+The box holds every point whose density, with log μ integrated out, is within 22 nats of the maximum; what is left
+outside is less than 1e-8 of the mass. It ends earlier where γ cannot be computed in double precision or the kernel's
+parameter leaves its bounds, and the density there is reported as the tail.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from ...base.typing import Array
+from ...linalg.spectrum import TridiagonalReduction
+from ...priors import LogPrior
+from ..density import Density
+from ..rules.level2 import Level2Integral, integrate
+
+_DEPTH = 22.0
+_STEP = 0.5  # of the scan: no second mode of this width escapes
+_LEAST_INSIDE = 5
+_INSET = 1e-6  # share of the range
+
+
+def support_of_log_gamma(parts: tuple[LogPrior, ...]) -> tuple[float, float]:
+    """Bounds of log γ = log ζ − log μ under their priors."""
+    mu, zeta = parts[0].support, parts[1].support
+    return zeta[0] - mu[1], zeta[1] - mu[0]
+
+
+def range_of_log_gamma(reduction: TridiagonalReduction, parts: tuple[LogPrior, ...]) -> tuple[float, float, float]:
+    """Lower end, upper end and tail of log γ for one kernel."""
+    rows = integrate(reduction, parts[0], parts[1]).rows
+    u, values = rows.log_gamma, rows.log_density
+    inside = np.flatnonzero(values > values.max() - _DEPTH)
+    ends = zip((0, -1), support_of_log_gamma(parts), strict=True)
+    cut = [values[i] - values.max() for i, edge in ends if abs(u[i] - edge) > 1e-9]
+    first, last = max(inside[0] - 1, 0), min(inside[-1] + 1, len(u) - 1)
+    return float(u[first]), float(u[last]), float(np.exp(max(cut, default=-np.inf)))
+
+
+class _Scanned(NamedTuple):
+    reduction: TridiagonalReduction
+    integral: Level2Integral
+    log_prior: float
+
+    @property
+    def log_density(self) -> float:
+        return self.integral.log_z + self.log_prior
+
+    @property
+    def rows(self) -> Array:
+        """Log density along log γ."""
+        return np.asarray(self.integral.rows.log_density + self.log_prior)
+
+
+class KernelScan:
+    """Kernels along θ, close enough to each other where the posterior is; a bar counts the reductions."""
+
+    def __init__(self, density: Density, *, progress: bool) -> None:
+        self.density = density
+        self.n_reductions = 0
+        self._found: dict[float, _Scanned] = {}
+        self._bar = tqdm(desc="kernels tabulated", unit="", disable=None if progress else True, leave=False)
+        bounds, support = density.kernel.log_bounds(density.X)[0], density.parts[2].support
+        self._ends = max(float(bounds[0]), support[0]), min(float(bounds[1]), support[1])
+        self._cut = bounds[0] > support[0], bounds[1] < support[1]  # by the kernel's bounds, not by the prior
+        if self._ends[0] >= self._ends[1]:
+            raise ValueError(
+                f"The prior of the kernel's log parameter lies between {support[0]:.3g} and {support[1]:.3g}, but "
+                f"{density.kernel!s} is searched between {bounds[0]:.3g} and {bounds[1]:.3g} on these data; choose a "
+                "prior that overlaps with that."
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.close()
+
+    @property
+    def thetas(self) -> list[float]:
+        """The scanned log parameters in ascending order."""
+        return sorted(self._found)
+
+    def reduction(self, theta: float) -> TridiagonalReduction:
+        """The reduced matrix of the kernel with this log parameter."""
+        if theta in self._found:
+            return self._found[theta].reduction
+        self.n_reductions += 1
+        self._bar.update()
+        return self.density.reduction(self.density.kernel.with_log_params(np.array([theta])))
+
+    def range(self) -> tuple[Array, Array, float]:
+        """Corners (u, θ) of the box, and the tail."""
+        low, high = self._ends
+        finite = np.isfinite(self.density.parts[2].log_density(np.array([low, high])))
+        # a prior that vanishes at its edge has no log there
+        low, high = np.where(finite, [low, high], [low + _INSET * (high - low), high - _INSET * (high - low)])
+        self._add(np.linspace(low, high, int(np.ceil((high - low) / _STEP)) + 1))
+        while (inside := np.flatnonzero(self._depths() < _DEPTH)).size < _LEAST_INSIDE:
+            if inside.size == 0:
+                raise ValueError(
+                    f"The posterior density of {self.density.kernel!s} is not finite for any log parameter between "
+                    f"{low:.3g} and {high:.3g}; the prior excludes all of them, or the data are too extreme."
+                )
+            thetas = np.array(self.thetas)
+            cells = sorted({i for k in inside for i in (k - 1, k) if 0 <= i < len(thetas) - 1})
+            self._add(0.5 * (thetas[cells] + thetas[np.array(cells) + 1]))
+        theta = self._range_of_theta()
+        u_low, u_high, tail = self._range_of_u(*theta)
+        ends = [float(np.exp(-depth)) for depth, cut in zip(self._depths()[[0, -1]], self._cut, strict=True) if cut]
+        tail = max([tail, *ends])
+        return np.array([u_low, theta[0]]), np.array([u_high, theta[1]]), tail
+
+    def _add(self, thetas: Array) -> None:
+        parts = self.density.parts
+        for theta in map(float, thetas):
+            reduction = self.reduction(theta)
+            own = float(parts[2].log_density(np.array(theta)))
+            self._found[theta] = _Scanned(reduction, integrate(reduction, parts[0], parts[1]), own)
+
+    def _depths(self) -> Array:
+        """Nats below the best kernel, in the order of `thetas`."""
+        values = np.array([self._found[t].log_density for t in self.thetas])
+        best = values.max()
+        return np.asarray(best - values) if np.isfinite(best) else np.full(len(values), np.inf)
+
+    def _range_of_theta(self) -> tuple[float, float]:
+        """Where straight lines between the scanned densities reach the depth."""
+        thetas, depths = np.array(self.thetas), self._depths()
+        first, last = np.flatnonzero(depths < _DEPTH)[[0, -1]]
+        before, after = max(first - 1, 0), min(last + 1, len(thetas) - 1)
+        low = np.interp(-_DEPTH, -depths[[before, first]], thetas[[before, first]]) if before < first else thetas[0]
+        high = np.interp(_DEPTH, depths[[last, after]], thetas[[last, after]]) if after > last else thetas[-1]
+        return float(low), float(high)
+
+    def _range_of_u(self, low: float, high: float) -> tuple[float, float, float]:
+        """Range of log γ for all kernels between, and the tail above it."""
+        near = [k for theta, k in self._found.items() if low - _STEP <= theta <= high + _STEP]
+        top = max(float(k.rows.max()) for k in near)
+        spans = [k.integral.rows.log_gamma[k.rows > top - _DEPTH] for k in near]
+        edges = support_of_log_gamma(self.density.parts)
+        first = max(min(s.min() for s in spans if len(s)) - _STEP, edges[0])
+        last = min(max(s.max() for s in spans if len(s)) + _STEP, edges[1])
+        limit = min(float(np.log(k.reduction.gamma_max)) for k in near)
+        if last <= limit:
+            return float(first), float(last), 0.0
+        kept = max(float(k.rows[k.integral.rows.log_gamma <= limit].max(initial=-np.inf)) for k in near)
+        cut = max(float(np.interp(limit, k.integral.rows.log_gamma, k.rows)) for k in near)
+        return float(first), limit, float(np.exp(min(cut - kept, 0.0)))

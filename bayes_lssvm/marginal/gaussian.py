@@ -1,0 +1,136 @@
+"""Laplace's method over all hyperparameters, and the proposals that are made from it.
+
+    log p(D | H) ≃ log p(D, x̂) + ½ D log 2π − ½ log det(−∇² log p(D, x̂)),    x = (log μ, log ζ, log θ), D = 2 + P
+
+at the best mode x̂ of the posterior. Other modes are reported: each has a Laplace mass of its own, and where theirs is
+not small the approximation misses it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ..base.errors import NotPositiveSemidefiniteError
+from ..base.typing import Array
+from ..linalg.spectrum import TridiagonalReduction
+from .density import Density
+from .rules.level2 import log_integrand, peak
+
+_MAX_CLIMBS = 4
+_HOPELESS = 30.0  # nats behind the best start
+_SAME_MODE = 0.02
+_GAMMA_STEP = 0.5
+_LOWEST_GAMMA_LAMBDA = 1e-6
+_WALL = 1e3
+_TIGHT = {"ftol": 1e-14, "gtol": 1e-7, "maxiter": 500}
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A mode of the posterior with the Gaussian that fits it.
+
+    Attributes
+    ----------
+    position : array of shape (D,)
+    log_density : float
+        log p(D | x̂) + log p(x̂).
+    covariance : array of shape (D, D)
+        Inverse of minus the Hessian.
+    log_mass : float
+        Laplace's approximation of the integral over this mode.
+    """
+
+    position: Array
+    log_density: float
+    covariance: Array
+    log_mass: float
+
+
+def find_modes(density: Density) -> tuple[Mode, ...]:
+    """The modes of the posterior that have a curvature, the best first."""
+    bounds = _bounds(density)
+    climbs = [_climb(density, start, bounds) for start in _starts(density, bounds)]
+    modes: list[Mode] = []
+    for position in sorted(climbs, key=lambda x: -density.value_and_gradient(x).value):
+        if all(np.abs(position - known.position).max() > _SAME_MODE for known in modes):
+            mode = _gaussian(density, position)
+            if mode is not None:
+                modes.append(mode)
+    if not modes:
+        raise ValueError(
+            "The posterior of the hyperparameters has no mode with curvature in all directions, so Laplace's method "
+            'has nothing to say; integrate instead (method="quadrature" or "nuts", with a proper prior).'
+        )
+    return tuple(modes)
+
+
+def _bounds(density: Density) -> Array:
+    limits = np.array([part.support for part in density.parts])
+    limits[:2] = np.clip(limits[:2], -60.0, 60.0)
+    if density.kernel_is_free:
+        box = density.kernel.log_bounds(density.X)
+        limits[2:] = np.stack([np.maximum(limits[2:, 0], box[:, 0]), np.minimum(limits[2:, 1], box[:, 1])], axis=1)
+    return limits
+
+
+def _starts(density: Density, bounds: Array) -> list[Array]:
+    """Peaks over γ for each of the kernel's starting points, the promising ones first."""
+    rows = density.kernel.starting_points(density.X) if density.kernel_is_free else np.empty((1, 0))
+    found: list[tuple[float, Array]] = []
+    for row in rows:
+        theta = np.clip(row, *bounds[2:].T) if density.kernel_is_free else row
+        kernel = density.kernel_at(np.concatenate([[0.0, 0.0], theta]))
+        try:
+            reduction = density.reduction(kernel)
+        except NotPositiveSemidefiniteError:
+            continue
+        for log_mu, log_zeta in _peaks_over_gamma(reduction, density):
+            start = np.clip(np.concatenate([[log_mu, log_zeta], theta]), *bounds.T)
+            found.append((density.value_and_gradient(start).value, start))
+    if not found or not np.isfinite(max(value for value, _ in found)):
+        raise ValueError(
+            f"The posterior density of {density.kernel!s} is not finite at any starting point; the kernel or the prior "
+            "does not fit these data."
+        )
+    found.sort(key=lambda pair: -pair[0])
+    return [start for value, start in found if value > found[0][0] - _HOPELESS][:_MAX_CLIMBS]
+
+
+def _peaks_over_gamma(reduction: TridiagonalReduction, density: Density) -> list[tuple[float, float]]:
+    """(log μ, log ζ) at the peaks over γ of the posterior density with log μ at its best."""
+    prior_mu, prior_zeta = density.parts[:2]
+    top = float(np.log(reduction.gamma_max))
+    u = np.arange(top, float(np.log(_LOWEST_GAMMA_LAMBDA / reduction.lambda_max)), -_GAMMA_STEP)
+    log_det, q1 = reduction.values(np.exp(u))
+    m, _ = peak(reduction.n, q1, u, prior_mu, prior_zeta)
+    values = log_integrand(reduction.n, log_det, q1, u, m, prior_mu, prior_zeta)
+    padded = np.concatenate([[-np.inf], values, [-np.inf]])
+    peaks = np.flatnonzero((values >= padded[:-2]) & (values > padded[2:]))
+    return [(float(m[i]), float(m[i] + u[i])) for i in peaks]
+
+
+def _climb(density: Density, start: Array, bounds: Array) -> Array:
+    best = density.value_and_gradient(start).value
+
+    def cost(x: Array) -> tuple[float, Array]:
+        nonlocal best
+        value, gradient = density.value_and_gradient(x)
+        if not np.isfinite(value):
+            return -best + _WALL, np.zeros_like(x)  # the line search turns back
+        best = max(best, value)
+        return -value, -gradient
+
+    return np.asarray(minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options=_TIGHT).x)
+
+
+def _gaussian(density: Density, position: Array) -> Mode | None:
+    precision = -density.hessian(position)
+    if not np.isfinite(precision).all() or np.linalg.eigvalsh(precision)[0] <= 0.0:
+        return None
+    value = density.value_and_gradient(position).value
+    log_det = float(np.linalg.slogdet(precision)[1])
+    mass = value + 0.5 * len(position) * float(np.log(2.0 * np.pi)) - 0.5 * log_det
+    return Mode(position, value, np.asarray(np.linalg.inv(precision)), mass)

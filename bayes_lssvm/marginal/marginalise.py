@@ -1,0 +1,88 @@
+"""`marginalise`: the posterior of the hyperparameters of a model on given data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_X_y
+
+from ..base.memory import require_matrices
+from ..base.provenance import provenance
+from ..kernels import Kernel, as_kernel
+from ..priors import HyperPrior, LogPrior, as_hyper_prior
+from .methods import METHODS
+from .posterior import HyperPosterior
+from .task import Task
+
+
+def marginalise(
+    X: Any,
+    y: Any,
+    *,
+    kernel: Kernel | str = "rbf",
+    prior: HyperPrior | LogPrior | None = None,
+    method: str = "quadrature",
+    fixed_kernel: bool = False,
+    tolerance: float = 1e-6,
+    draws: int | None = None,
+    chains: int = 4,
+    warmup: int = 500,
+    check: bool = True,
+    seed: int = 0,
+    progress: bool = True,
+) -> HyperPosterior:
+    """Integrate μ, ζ and the kernel's parameters out.
+
+    Parameters
+    ----------
+    X : array of shape (N, d)
+        Inputs as the kernel shall see them (standardised, as a rule).
+    y : array of shape (N,)
+        Targets: ±1 for classes, real numbers for regression.
+    kernel : Kernel or str
+        Its parameters are integrated out too, unless `fixed_kernel`; more than one of them by "laplace", "importance",
+        "ccd" or "nuts" only.
+    prior : HyperPrior, LogPrior or None
+        Priors of the log parameters; Normal(0, 3) each by default. A flat one is for "laplace" only.
+    method : {"quadrature", "mackay", "laplace", "importance", "ccd", "nuts"}
+        Exact to the tolerance: "quadrature". Closed forms: "mackay" (5.2) and "laplace" (exact Hessian). By draws, with
+        a Monte-Carlo error: "importance" and "nuts". A design for several kernel parameters: "ccd".
+    fixed_kernel : bool
+        Hold the kernel's parameters and integrate over μ and ζ only.
+    tolerance : float
+        Change of the log evidence, in nats, at which a rule is fine enough.
+    draws : int or None
+        For "importance" (4000, or 1000 where the kernel is free), and for each chain of "nuts" (1000).
+    chains, warmup : int
+        For "nuts".
+    check : bool
+        For "nuts": chains that fail a check are an error; with False, a warning.
+    seed : int
+        Of the draws.
+    progress : bool
+        Show a progress bar on a terminal where the work is long.
+
+    Returns
+    -------
+    HyperPosterior
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+    for name, value in (("draws", draws), ("chains", chains), ("warmup", warmup)):
+        if value is not None and (not isinstance(value, int | np.integer) or value < 1):
+            raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
+    X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=3)
+    y = np.asarray(y, dtype=float)
+    require_matrices(len(X), 6, "Integrate on a random subset.")
+    chosen, hyper_prior = as_kernel(kernel, X.shape[1]), as_hyper_prior(prior)
+    settings = {
+        "kernel": chosen,
+        "prior": hyper_prior,
+        "method": method,
+        "fixed_kernel": fixed_kernel,
+        "tolerance": tolerance,
+        "seed": seed,
+    }
+    task = Task(X, y, chosen, hyper_prior, fixed_kernel, tolerance, draws, chains, warmup, check, int(seed), progress)
+    return METHODS[method](task, provenance(settings=settings, data=(X, y)))

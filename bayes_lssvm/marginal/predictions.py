@@ -1,0 +1,298 @@
+"""Predictions of a mixture over hyperparameters: a few kernels, and for each of them a few values of γ.
+
+What is predicted is a smooth function of the hyperparameters, so few nodes are enough if they are well placed: the
+nodes of the Gauss rule that belongs to the posterior of the kernel's parameter, and for each kernel the Gauss rule of
+log γ given the kernel. m nodes integrate polynomials of degree 2m − 1 exactly against the posterior.
+
+The mean at a kernel costs its block θ(x) and one product with the support values of every γ. The variance needs, with
+the spectrum λ, V of the centred kernel matrix, p(x) = Vᵀθ(x) and then Σ_i (p_i − c_i)²/(λ_i + s) for every s = 1/γ.
+Directions whose λ_i are negligible against s are left out: they explain at most k(x, x) Σ λ_i/s of the variance. With
+200 points or more the posterior of the kernel's parameter is narrow and the projection is what costs: the share of the
+prior variance that remains is then computed at three of the kernels, and its logarithm interpolated to the others.
+
+At given γ the variances are proportional to 1/μ, so that μ enters through the posterior mean of 1/μ: exactly for the
+mixture's mean and variance, and to second order in the narrow width of log μ given γ, √(2/N), for class probabilities.
+Probabilities of the whole rule come out to better than a part in a thousand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh_tridiagonal
+
+from ..base.typing import Array
+from ..kernels import Kernel
+from ..levels.level1 import ClassMoments
+from ..levels.moderation import class_log_odds, softmax_log_odds, target_log_odds
+from ..linalg.blas import product
+from ..linalg.spectrum import CentredSpectrum
+from .rules.level2 import Level2Integral
+
+_GAMMA_NODES = 6
+_VARIANCE_KERNELS = 3  # at which variances are computed where there are many points
+_MANY = 200
+_LAST = 1e-6  # share of a posterior at either end that has no nodes
+_CHUNK = 1024  # new points at a time
+_SMALLEST_SHARE = 1e-14  # of the prior variance: what is below it is rounding
+_TINY = 1e-300
+_MARGIN = 0.5  # by which an interpolated log variance may pass those beside it
+_NEGLIGIBLE_VARIANCE = 1e-14  # of k(x, x), left unexplained by the directions that are dropped; means err by its root
+
+
+class Rows(NamedTuple):
+    """Values of s = 1/γ of one kernel with their weights and the mean of 1/μ at each, all of shape (G,)."""
+
+    s: Array
+    weight: Array
+    inverse_mu: Array
+
+    @property
+    def inverse_zeta(self) -> Array:
+        """The mean of 1/ζ at each γ."""
+        return self.s * self.inverse_mu
+
+
+@dataclass(frozen=True)
+class PredictionNode:
+    """One kernel of the mixture: its share, and γ given it."""
+
+    kernel: Kernel
+    weight: float
+    rows: Rows
+
+
+def gauss_rule(x: Array, weights: Array, m: int) -> tuple[Array, Array]:
+    """Nodes and weights of the m-point Gauss rule of a discrete distribution (Lanczos with reorthogonalisation).
+
+    The last millionth at either end is left out: it would take nodes from where the posterior is.
+    """
+    order = np.argsort(x)
+    x, weights = x[order], weights[order] / weights.sum()
+    below = np.cumsum(weights)
+    kept = (below > _LAST) & (below - weights < 1.0 - _LAST)
+    x, weights = x[kept], weights[kept] / weights[kept].sum()
+    centre, scale = float(weights @ x), max(float(np.ptp(x)), 1e-300)
+    z = (x - centre) / scale
+    basis = [np.sqrt(weights)]
+    diagonal: list[float] = []
+    beside: list[float] = []
+    for _ in range(m):
+        r = z * basis[-1]
+        diagonal.append(float(basis[-1] @ r))
+        for vector in basis + basis:  # twice is enough
+            r = r - (vector @ r) * vector
+        norm = float(np.linalg.norm(r))
+        if norm < 1e-10:
+            break
+        beside.append(norm)
+        basis.append(r / norm)
+    values, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beside[: len(diagonal) - 1]))
+    return centre + scale * values, vectors[0] ** 2
+
+
+def rows_of(integral: Level2Integral) -> Rows:
+    """The Gauss rule of log γ for one kernel's quadrature."""
+    weights = np.exp(integral.log_weights - integral.log_weights.max())
+    u, group = np.unique(np.round(integral.log_zeta - integral.log_mu, 8), return_inverse=True)
+    total = np.bincount(group, weights).astype(float)
+    log_inverse_mu = np.log(np.bincount(group, weights * np.exp(-integral.log_mu)) / total)
+    nodes, shares = gauss_rule(u, total, _GAMMA_NODES)
+    return Rows(np.exp(-nodes), shares, np.exp(np.interp(nodes, u, log_inverse_mu)))
+
+
+def rows_of_gaussian(mean: Array, covariance: Array) -> Rows:
+    """The Gauss rule of log γ for a Gaussian of (log μ, log ζ), with the mean of 1/μ given γ."""
+    z, weight = np.polynomial.hermite_e.hermegauss(_GAMMA_NODES)
+    to_gamma = np.array([-1.0, 1.0])
+    variance = float(to_gamma @ covariance @ to_gamma)
+    with_gamma = float(covariance[0] @ to_gamma)
+    sd = np.sqrt(max(variance, 1e-300))
+    u = float(to_gamma @ mean) + sd * z
+    rest = max(float(covariance[0, 0]) - with_gamma**2 / max(variance, 1e-300), 0.0)
+    log_mu = float(mean[0]) + with_gamma / sd * z
+    return Rows(np.exp(-u), weight / weight.sum(), np.exp(-log_mu + 0.5 * rest))
+
+
+def rows_of_draws(log_mu: Array, log_zeta: Array, weights: Array) -> Rows:
+    """Each draw is a row of its own."""
+    return Rows(np.exp(log_mu - log_zeta), weights / weights.sum(), np.exp(-log_mu))
+
+
+class NodePredictor:
+    """Moments of new points for each γ of one kernel; the variances only where they are asked for."""
+
+    def __init__(self, node: PredictionNode, X: Array, y: Array, *, variances: bool = True) -> None:
+        self.kernel, self.X, self.y, self.rows, self.weight = node.kernel, X, y, node.rows, node.weight
+        K = self.kernel(X)
+        spectrum = CentredSpectrum.from_kernel_matrix(K, y)
+        # Σ of the eigenvalues that are dropped, the smallest, over s bounds what they would explain
+        limit = _NEGLIGIBLE_VARIANCE * self.rows.s.min()
+        kept = slice(int(np.searchsorted(np.cumsum(spectrum.eigenvalues), limit)), None)
+        eigenvalues, vectors = spectrum.eigenvalues[kept], np.asfortranarray(spectrum.vectors[:, kept])  # [r], [N, r]
+        inverse = 1.0 / (eigenvalues[:, None] + self.rows.s)  # [r, G]
+        coefficients = spectrum.t[kept, None] * inverse  # [r, G]
+        self.alpha = product(vectors, coefficients)  # [N, G]
+        self.intercept = spectrum.y_mean - spectrum.kernel_means @ self.alpha  # [G]
+        self.d_eff = (eigenvalues[:, None] * inverse).sum(axis=0)  # γ_eff − 1, [G]
+        self._classes(K, product(vectors, eigenvalues[:, None] * coefficients))
+        self.about = np.column_stack([np.full(len(y), 1.0 / len(y)), self.class_weights])  # [N, 3]
+        rows_about = np.column_stack([spectrum.kernel_means, self.class_rows])
+        self.about_norms = (self.about * rows_about).sum(axis=0)
+        self.spread = _Spread(vectors, inverse, rows_about) if variances else None
+
+    def _classes(self, K: Array, fitted: Array) -> None:
+        """Centres of the classes and 1/ζ_* at each γ, from the centred outputs MΩα of shape (N, G)."""
+        members = np.stack([self.y > 0, self.y <= 0], axis=1)
+        weights = members / np.maximum(members.sum(axis=0), 1)
+        self.class_weights = weights
+        self.class_rows = product(K, weights)  # [N, 2]
+        self.centres = product(self.class_rows.T.copy(), self.alpha)  # m̂_d•, [2, G]
+        deviations = fitted - members @ (weights.T @ fitted)
+        remaining = np.maximum(len(self.y) - 1.0 - self.d_eff, 1e-100)  # N − γ_eff
+        self.noise = np.einsum("ig,ig->g", deviations, deviations) / remaining
+
+    @property
+    def bytes(self) -> int:
+        """Memory that keeping this predictor takes."""
+        return self.alpha.nbytes + (0 if self.spread is None else self.spread.vectors.nbytes)
+
+    def outputs(self, theta: Array) -> Array:
+        """Σ α_i K(x, x_i) for each row of the block θ and each γ, of shape (n, G)."""
+        return product(theta, self.alpha)
+
+    def prior_variances(self, X_new: Array, theta: Array) -> Array:
+        """Squared distances of features from their mean and from the centres of both classes, of shape (3, n, 1)."""
+        squared = self.kernel.diag(X_new)[:, None] - 2.0 * product(theta, self.about) + self.about_norms  # [n, 3]
+        smallest = _SMALLEST_SHARE * self.kernel.diag(X_new) + _TINY
+        return np.maximum(squared.T, smallest)[:, :, None]
+
+    def remaining_shares(self, prior: Array, theta: Array) -> Array:
+        """Posterior over prior variance of φᵀw about the three centres, of shape (3, n, G)."""
+        assert self.spread is not None
+        return np.maximum(1.0 - self.spread.explained(theta) / prior, _SMALLEST_SHARE)
+
+    def own_variances(self, X_new: Array, theta: Array) -> Array:
+        """μ·var of φᵀw about the mean of the features and about the centres of both classes, of shape (3, n, G)."""
+        prior = self.prior_variances(X_new, theta)
+        return prior * self.remaining_shares(prior, theta)
+
+    def latent_moments(self, own: Array, outputs: Array) -> tuple[Array, Array]:
+        """Mean and variance of z from the variance about the mean of the features, each of shape (n, G)."""
+        return outputs + self.intercept, own * self.rows.inverse_mu + self.rows.inverse_zeta / len(self.y)
+
+    def log_odds_from(self, own: Array, outputs: Array, moderation: str, prior: float, training: float) -> Array:
+        """Log odds of class +1 for each point and γ, from `own_variances` and `outputs`."""
+        if moderation == "class":
+            moments = [
+                ClassMoments(outputs - self.centres[c], own[1 + c] * self.rows.inverse_mu + self.noise) for c in (0, 1)
+            ]
+            return class_log_odds(moments[0], moments[1], np.inf) + prior
+        z, variance = self.latent_moments(own[0], outputs)
+        if moderation == "target":
+            return target_log_odds(z, variance + self.rows.inverse_zeta, np.inf) + prior
+        return softmax_log_odds(z, variance) + prior - training
+
+    def latent(self, X_new: Array) -> tuple[Array, Array]:
+        """Mean and variance of z, each of shape (n, G)."""
+        theta = self.kernel(X_new, self.X)
+        return self.latent_moments(self.own_variances(X_new, theta)[0], self.outputs(theta))
+
+    def log_odds(self, X_new: Array, moderation: str, prior: float, training: float) -> Array:
+        """Log odds of class +1 for each point and γ, of shape (n, G)."""
+        theta = self.kernel(X_new, self.X)
+        own = self.own_variances(X_new, theta)
+        return self.log_odds_from(own, self.outputs(theta), moderation, prior, training)
+
+
+class _Spread:
+    """Σ_i (p_i − c_i)²/(λ_i + s) about three centres c, for all points and γ, from one projection p = Vᵀθ."""
+
+    def __init__(self, vectors: Array, inverse: Array, rows_about: Array) -> None:
+        self.vectors, self.inverse = vectors, inverse
+        centres = product(vectors.T.copy(), rows_about)  # [r, 3]
+        self.crossed = np.hstack([-2.0 * centres[:, c : c + 1] * inverse for c in range(3)])  # [r, 3G]
+        self.constant = np.stack([(centres[:, c] ** 2) @ inverse for c in range(3)])  # [3, G]
+
+    def explained(self, theta: Array) -> Array:
+        """The sums, of shape (3, n, G)."""
+        p = product(theta, self.vectors)  # [n, r]
+        crossed = product(p, self.crossed).reshape(len(p), 3, -1).transpose(1, 0, 2)
+        p *= p
+        return crossed + product(p, self.inverse) + self.constant[:, None, :]
+
+
+class MixturePredictor:
+    """Predictions of all kernels of a mixture, chunk by chunk of the new points."""
+
+    def __init__(self, nodes: tuple[PredictionNode, ...], X: Array, y: Array) -> None:
+        self.X = X
+        chosen = _variance_kernels(nodes) if len(y) >= _MANY else list(range(len(nodes)))
+        self.predictors = [NodePredictor(node, X, y, variances=k in chosen) for k, node in enumerate(nodes)]
+        positions = np.array([node.kernel.log_params[0] if node.kernel.log_params.size else 0.0 for node in nodes])
+        between = [k for k in range(len(nodes)) if k not in chosen]
+        self.lagrange = {k: _Interpolation(positions[k], positions[chosen]) for k in between}
+        self.order = [*chosen, *between]
+
+    @property
+    def bytes(self) -> int:
+        """Memory that keeping this takes."""
+        return sum(predictor.bytes for predictor in self.predictors)
+
+    def __call__(self, X_new: Array) -> Iterator[tuple[slice, NodePredictor, Array, Array]]:
+        """Chunks of the new points: each kernel's own variances, of shape (3, n, G), and outputs, of shape (n, G)."""
+        for start in range(0, len(X_new), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            points = X_new[part]
+            block = self.predictors[0].kernel.blocks(points, self.X)
+            logs: list[Array] = []
+            for k in self.order:
+                predictor = self.predictors[k]
+                theta = block(predictor.kernel)
+                prior = predictor.prior_variances(points, theta)
+                if k in self.lagrange:
+                    own = prior * np.exp(self.lagrange[k](logs))
+                else:
+                    shares = predictor.remaining_shares(prior, theta)
+                    own = prior * shares
+                    if self.lagrange:
+                        logs.append(np.log(shares))
+                yield part, predictor, own, predictor.outputs(theta)
+
+
+def _variance_kernels(nodes: tuple[PredictionNode, ...]) -> list[int]:
+    """The kernels at which variances are computed: near a few Gauss nodes of a line of kernels, else all."""
+    on_a_line = nodes[0].kernel.log_params.size == 1 and len({len(node.rows.s) for node in nodes}) == 1
+    if not on_a_line or len(nodes) <= _VARIANCE_KERNELS + 1:
+        return list(range(len(nodes)))
+    positions = np.array([float(node.kernel.log_params[0]) for node in nodes])
+    centres, _ = gauss_rule(positions, np.array([node.weight for node in nodes]), _VARIANCE_KERNELS)
+    chosen = sorted({int(np.abs(positions - centre).argmin()) for centre in centres})
+    return chosen if len(chosen) == _VARIANCE_KERNELS else list(range(len(nodes)))
+
+
+class _Interpolation:
+    """Lagrange's polynomial at x, kept near its values at the nodes beside x.
+
+    Where the variances are smooth the bounds do nothing. Where they fall to rounding at some kernel, a point on top of
+    a training point with hardly any noise, the polynomial through their logarithms would swing by hundreds of nats.
+    """
+
+    def __init__(self, x: float, nodes: Array) -> None:
+        self.weights = [
+            float(np.prod((x - np.delete(nodes, j)) / (nodes[j] - np.delete(nodes, j)))) for j in range(len(nodes))
+        ]
+        right = int(np.clip(np.searchsorted(nodes, x), 1, len(nodes) - 1))
+        self.beside = (right - 1, right)
+
+    def __call__(self, values: list[Array]) -> Array:
+        """The value at x of arrays given at the nodes."""
+        found = self.weights[0] * values[0]
+        for weight, value in zip(self.weights[1:], values[1:], strict=True):
+            found += weight * value
+        left, right = (values[k] for k in self.beside)
+        np.maximum(found, np.minimum(left, right) - _MARGIN, out=found)
+        return np.minimum(found, np.maximum(left, right) + _MARGIN, out=found)

@@ -1,0 +1,1 @@
+"""Deterministic integration over the hyperparameters: quadrature and designs."""

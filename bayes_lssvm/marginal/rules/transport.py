@@ -1,0 +1,170 @@
+"""Draws from a quadrature rule: uniform numbers carried to the hyperparameters by inverse distribution functions.
+
+log θ comes from the interpolated marginal density of the kernel's parameter, log γ from the interpolated density given
+the kernel, log μ from its exact conditional density on a fine grid. Between kernels of the rule, the quantiles of log γ
+and log q_1(γ), which the density of log μ needs, are cubics through those of the four kernels around. Independent
+uniforms give independent draws, low-discrepancy ones give quantiles good to a thousandth of a standard deviation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.interpolate import CubicSpline, PchipInterpolator
+from scipy.stats import norm, qmc
+
+from ...base.typing import Array
+from ...priors import LogPrior
+from .level2 import GammaRows, log_integrand, peak, support_of_log_mu
+
+_FINE = 2048
+_MU_GRID = 257
+_SPAN = 8.5
+_CHUNK = 2048
+N_QUASI = 2**14
+
+Draw = Callable[[Array], Array]
+
+
+def quasi_uniform(dimension: int, n: int = N_QUASI, seed: int = 0) -> Array:
+    """Scrambled Sobol points of shape (n, dimension); n is a power of two."""
+    return np.asarray(qmc.Sobol(dimension, rng=np.random.default_rng(seed)).random(n))
+
+
+def inverse_cdf(x: Array, log_density: Array) -> Callable[[Array], Array]:
+    """The quantile function of the density whose logs on a grid are given."""
+    finite = np.isfinite(log_density)
+    x, log_density = x[finite], log_density[finite]
+    if len(x) == 1:
+        return lambda q: np.full(len(q), x[0])
+    steps = np.diff(x)
+    even = np.ptp(steps) < 1e-6 * steps.mean()
+    # far apart points of a rule frame a gap where nothing is: there a spline could swing
+    curve = CubicSpline(x, log_density) if even and len(x) > 3 else PchipInterpolator(x, log_density)
+    fine = np.linspace(x[0], x[-1], _FINE)
+    density = np.exp(np.minimum(curve(fine) - log_density.max(), 1.0))
+    cumulative = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]))])
+    cumulative = (cumulative + 1e-15 * np.arange(_FINE)) / (cumulative[-1] + 1e-15 * (_FINE - 1))
+    return lambda q: np.asarray(np.interp(q, cumulative, fine))
+
+
+@dataclass(frozen=True)
+class ExactConditional:
+    """(log μ, log ζ) of one kernel from two uniform numbers, by the rows of its quadrature."""
+
+    n: int
+    rows: GammaRows
+    prior_mu: LogPrior
+    prior_zeta: LogPrior
+
+    @cached_property
+    def _quantile(self) -> Callable[[Array], Array]:
+        return inverse_cdf(self.rows.log_gamma, self.rows.log_density)
+
+    @cached_property
+    def _log_q1(self) -> CubicSpline:
+        return CubicSpline(self.rows.log_gamma, self.rows.log_q1)
+
+    def __call__(self, uniforms: Array) -> Array:
+        return self.blend((self,), np.ones((len(uniforms), 1)), uniforms)
+
+    @staticmethod
+    def blend(around: Sequence[ExactConditional], shares: Array, uniforms: Array) -> Array:
+        """Draws at a kernel between others, given their weights of shape (n, len(around)) in an interpolation."""
+        u = _combined([own._quantile(uniforms[:, 0]) for own in around], shares)
+        # beyond the rows of a kernel log q_1 is as good as linear
+        q1 = np.exp(_combined([own._log_q1(np.clip(u, *own.rows.log_gamma[[0, -1]])) for own in around], shares))
+        first = around[0]
+        parts = [slice(i, i + _CHUNK) for i in range(0, len(u), _CHUNK)]
+        m = np.concatenate([first._log_mu(u[part], q1[part], uniforms[part, 1]) for part in parts])
+        return np.stack([m, m + u], axis=1)
+
+    def _log_mu(self, u: Array, q1: Array, q: Array) -> Array:
+        mode, width = peak(self.n, q1, u, self.prior_mu, self.prior_zeta)
+        lowest, highest = support_of_log_mu(u, self.prior_mu, self.prior_zeta)
+        low, high = np.maximum(mode - _SPAN * width, lowest), np.minimum(mode + _SPAN * width, highest)
+        m = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, _MU_GRID)
+        zero = np.zeros_like(q1)[:, None]
+        logs = log_integrand(self.n, zero, q1[:, None], u[:, None], m, self.prior_mu, self.prior_zeta)
+        density = np.exp(logs - logs.max(axis=1, keepdims=True))
+        cumulative = np.cumsum(0.5 * (density[:, 1:] + density[:, :-1]), axis=1)
+        cumulative = np.concatenate([np.zeros_like(zero), cumulative / cumulative[:, -1:]], axis=1)
+        cell = np.clip((cumulative < q[:, None]).sum(axis=1) - 1, 0, _MU_GRID - 2)
+        i = np.arange(len(q))
+        left, right = cumulative[i, cell], cumulative[i, cell + 1]
+        share = np.where(right > left, (q - left) / np.maximum(right - left, 1e-300), 0.5)
+        return np.asarray(m[i, cell] + share * (m[i, cell + 1] - m[i, cell]))
+
+
+@dataclass(frozen=True)
+class GaussianConditional:
+    """(log μ, log ζ) of one kernel as independent Gaussians."""
+
+    mean: tuple[float, float]
+    sd: tuple[float, float]
+
+    def __call__(self, uniforms: Array) -> Array:
+        return np.asarray(self.mean) + np.asarray(self.sd) * norm.ppf(np.clip(uniforms, 1e-15, 1.0 - 1e-15))
+
+    @staticmethod
+    def blend(around: Sequence[GaussianConditional], shares: Array, uniforms: Array) -> Array:
+        """Draws at a kernel between others, given their weights of shape (n, len(around)) in an interpolation."""
+        return _combined([own(uniforms) for own in around], shares[:, :, None])
+
+
+Conditionals = tuple[ExactConditional, ...] | tuple[GaussianConditional, ...]
+
+
+def _combined(values: list[Array], shares: Array) -> Array:
+    return np.asarray(sum(value * shares[:, j] for j, value in enumerate(values)))
+
+
+def _cubic_shares(x: Array, nodes: Array) -> Array:
+    """Weights, of shape (n, len(nodes)), of the values at the nodes in the polynomial through them at each x."""
+    columns = []
+    for j in range(len(nodes)):
+        others = np.delete(nodes, j)
+        columns.append(np.prod((x[:, None] - others) / (nodes[j] - others), axis=1))
+    return np.stack(columns, axis=1)
+
+
+def along_a_line(positions: Array, log_density: Array, conditionals: Conditionals) -> Draw:
+    """Draws of (log μ, log ζ, log θ) from the marginal density of one kernel parameter and the conditionals."""
+    quantile = inverse_cdf(positions, log_density)
+    steps = np.diff(positions)
+
+    def around(k: int) -> slice:
+        """The kernels on both sides of the interval after k; only its ends where the rule has a gap."""
+        wide = slice(max(k - 1, 0), k + 3)
+        return wide if np.ptp(steps[wide.start : wide.start + 3]) < 1e-6 * steps[k] else slice(k, k + 2)
+
+    def draw(uniforms: Array) -> Array:
+        theta = quantile(uniforms[:, 2])
+        left = np.clip(np.searchsorted(positions, theta, side="right") - 1, 0, len(positions) - 2)
+        points = np.zeros((len(theta), 2))
+        for k in np.unique(left):
+            here = np.flatnonzero(left == k)
+            chosen = around(int(k))
+            shares = _cubic_shares(theta[here], positions[chosen])
+            points[here] = conditionals[k].blend(conditionals[chosen], shares, uniforms[here, :2])
+        return np.column_stack([points, theta])
+
+    return draw
+
+
+def among_kernels(log_params: Array, weights: Array, conditionals: Conditionals) -> Draw:
+    """Draws of (log μ, log ζ, log θ) with log θ one of the given rows of shape (K, P)."""
+    edges = np.cumsum(weights)[:-1]
+
+    def draw(uniforms: Array) -> Array:
+        chosen = np.searchsorted(edges, uniforms[:, -1], side="right")
+        points = np.zeros((len(uniforms), 2))
+        for k in np.unique(chosen):
+            here = np.flatnonzero(chosen == k)
+            points[here] = conditionals[k](uniforms[here, :2])
+        return np.column_stack([points, log_params[chosen]])
+
+    return draw

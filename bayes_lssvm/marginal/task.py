@@ -1,0 +1,68 @@
+"""What is to be integrated, and what all methods share in making a posterior of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..base.typing import Array
+from ..kernels import Kernel
+from ..priors import HyperPrior
+from .density import Density
+from .posterior import HyperPosterior, names_with_gamma
+from .predictions import PredictionNode, rows_of
+from .rules.level2 import integrate
+
+KERNEL_NODES = 9  # of the Gauss rule over one kernel parameter, for predictions
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be integrated, and how the caller wants it done."""
+
+    X: Array
+    y: Array
+    kernel: Kernel
+    prior: HyperPrior
+    fixed_kernel: bool
+    tolerance: float
+    draws: int | None
+    chains: int
+    warmup: int
+    check: bool
+    seed: int
+    progress: bool
+
+    @property
+    def n_kernel(self) -> int:
+        """Number of kernel parameters that are free."""
+        return 0 if self.fixed_kernel else self.kernel.log_params.size
+
+    @property
+    def density(self) -> Density:
+        """The log posterior density."""
+        return Density(self.X, self.y, self.kernel, self.prior.components(self.n_kernel))
+
+    def posterior(self, method: str, **fields: Any) -> HyperPosterior:
+        """A posterior with what all methods share filled in."""
+        return HyperPosterior(
+            method=method,
+            kernel=self.kernel,
+            prior=self.prior,
+            names=names_with_gamma(self.density.names),
+            X=self.X,
+            y=self.y,
+            **fields,
+        )
+
+
+def exact_nodes(task: Task, thetas: Array, shares: Array) -> tuple[PredictionNode, ...]:
+    """Kernels at given log parameters, of shape (K,) or (K, P), with μ and ζ given each of them integrated exactly."""
+    nodes = []
+    for theta, share in zip(np.reshape(thetas, (len(shares), -1)), shares / np.sum(shares), strict=True):
+        kernel = task.kernel.with_log_params(theta)
+        integral = integrate(task.density.reduction(kernel), task.prior.mu, task.prior.zeta)
+        nodes.append(PredictionNode(kernel, float(share), rows_of(integral)))
+    return tuple(nodes)

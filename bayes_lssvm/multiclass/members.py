@@ -1,0 +1,136 @@
+"""Members that are designed one by one: any binary estimator, in parallel, resumable.
+
+Member l is a clone of the given estimator, fitted to the points whose class takes part in bit l, with targets ±1. What
+decodings need of it are its output z and the ratio log p(x | y=+1) − log p(x | y=−1):
+
+`BayesianLSSVC`        z_MP, and its moderated output at equal class priors
+`FullyBayesianLSSVC`   the posterior mean of z, and its averaged moderated output at equal class priors
+others                 `decision_function`, and the log odds of `predict_proba` less those of the training classes
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import logit
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+from tqdm.auto import tqdm
+
+from ..base.files import write_bytes
+from ..base.provenance import data_hash, provenance
+from ..base.typing import AnyArray, Array
+
+_SURE = 1e-15  # probabilities of the members are told from one no closer than this
+
+
+class Complaint(NamedTuple):
+    """A warning that a member gave."""
+
+    bit: int
+    category: type[Warning]
+    message: str
+
+
+def fit_members(
+    estimator: Any,
+    X: Array,
+    labels: AnyArray,
+    code: Array,
+    *,
+    n_jobs: int | None = None,
+    folder: str | Path | None = None,
+) -> tuple[list[Any], list[Complaint]]:
+    """Fit a clone of the estimator for each bit.
+
+    Parameters
+    ----------
+    estimator : binary classifier
+    X : array of shape (N, d)
+    labels : array of int of shape (N,)
+        Numbers of the classes, rows of the code book.
+    code : array of shape (M, L)
+    n_jobs : int, optional
+        Processes, as in joblib.
+    folder : path, optional
+        Where finished members are kept as pickles, and found again by a run with the same data, settings and versions.
+        Open only folders that you trust.
+
+    Returns
+    -------
+    list of fitted estimators, in the order of the bits
+    list of Complaint
+    """
+    if folder is not None:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    jobs = []
+    for bit, column in enumerate(code.T):
+        rows = np.flatnonzero(column[labels] != 0)
+        jobs.append(delayed(_fit_one)(bit, clone(estimator), X[rows], column[labels[rows]].astype(int), folder))
+    work = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(jobs)
+    members: list[Any] = [None] * len(jobs)
+    complaints: list[Complaint] = []
+    for bit, member, said in tqdm(work, total=len(jobs), desc="members", disable=None, leave=False):
+        members[bit] = member
+        complaints.extend(said)
+    return members, sorted(complaints, key=lambda complaint: complaint.bit)
+
+
+def _fit_one(
+    bit: int, estimator: Any, X: Array, y: AnyArray, folder: str | Path | None
+) -> tuple[int, Any, list[Complaint]]:
+    path = None if folder is None else Path(folder) / f"member-{bit:04d}-{_key(estimator, X, y)}.pickle"
+    if path is not None and path.is_file():
+        member, said = pickle.loads(path.read_bytes())
+    else:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            member = estimator.fit(X, y)
+        said = [(w.category, str(w.message)) for w in caught]
+        if path is not None:
+            write_bytes(path, pickle.dumps((member, said), protocol=pickle.HIGHEST_PROTOCOL))
+    return bit, member, [Complaint(bit, category, message) for category, message in said]
+
+
+def _key(estimator: Any, X: Array, y: AnyArray) -> str:
+    """A name that changes with the data, the settings and the versions."""
+    versions = provenance(settings={}, data=())["versions"]
+    settings = f"{type(estimator).__qualname__} {estimator.get_params()!r} {versions!r}"
+    return hashlib.sha256((data_hash(X, y) + settings).encode()).hexdigest()[:16]
+
+
+def has_ratio(member: Any) -> bool:
+    """Whether Bayesian decoding can use such a member."""
+    return hasattr(member, "predict_proba")
+
+
+def output_of(member: Any, X: Array) -> Array:
+    """The output z of a fitted member for each row of X, positive for its class +1."""
+    if hasattr(member, "latent"):
+        return np.asarray(member.latent(X))
+    if hasattr(member, "posterior_") and hasattr(member, "standardiser_"):
+        return np.asarray(member.posterior_.predict(member.standardiser_(X)))
+    if hasattr(member, "decision_function"):
+        return np.asarray(member.decision_function(X), dtype=float)
+    return _log_odds(member.predict_proba(X))
+
+
+def log_ratio_of(member: Any, X: Array, share: float) -> Array:
+    """Log p(x | y=+1) − log p(x | y=−1) by a fitted member, for each row of X.
+
+    `share` is that of the class +1 among the member's training points.
+    """
+    if hasattr(member, "latent"):
+        return np.asarray(member.decision_function(X, class_prior=[0.5, 0.5], costs=[[0.0, 1.0], [1.0, 0.0]]))
+    if hasattr(member, "posterior_") and hasattr(member, "standardiser_"):
+        return _log_odds(member.predict_proba(X, class_prior=[0.5, 0.5]))
+    return _log_odds(member.predict_proba(X)) - float(logit(share))
+
+
+def _log_odds(probabilities: Array) -> Array:
+    return np.asarray(logit(np.clip(probabilities[:, 1], _SURE, 1.0 - _SURE)))

@@ -1,0 +1,219 @@
+"""One descent of a PRESS criterion, and where descents start.
+
+The search runs in x = (log₂ γ, log₂ θ) by L-BFGS-B, within the kernel's own bounds and a range of γ that goes from a
+model without inputs to 10⁹ over the mean of K(x, x). The criterion "press" is
+descended as ½ℓ log Q, so that a unit is a nat for all criteria. The starts are the kernel's starting points, each
+with the γ of the least PRESS by one decomposition on at most 300 points: the minima along them, and seeded
+perturbations of the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ..base.errors import NotPositiveSemidefiniteError
+from ..base.typing import AnyArray, Array
+from ..kernels import Kernel
+from ..search.refinement import spread_subset
+from .criterion import LOG_2, PressEvaluation, PressObjective, sensitivities
+from .leave_one_out import LeaveOneOutSpectrum
+
+__all__ = ["PressOutcome", "PressStart", "descend", "search_box", "starts"]
+
+_SIFTED = 300  # points on which starts are compared
+_GAMMAS = 40
+_MAX_MINIMA = 3
+_HIGH, _MODERATE = 1e3, 1e2  # γ times the mean of K(x, x)
+_MAX_GAMMA = 1e9  # times the mean of K(x, x): beyond, rounding makes the criterion too rough to descend
+_FLAT = 1e-4  # 1 − mean K(x, z)/mean K(x, x) below which a kernel is as good as constant or linear
+_WALL = 1e3  # nats by which a matrix without a Cholesky factor is worse than the best so far
+_ROUNDING = 100 * float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class PressStart:
+    """Where a descent starts: a kernel, γ, and PRESS there a point of the sifting data, where it was evaluated."""
+
+    kernel: Kernel
+    gamma: float
+    press: float | None = None
+
+
+@dataclass(frozen=True)
+class PressOutcome:
+    """Where a descent ended.
+
+    Attributes
+    ----------
+    start : PressStart
+    kernel : Kernel
+        Over the inputs that are left.
+    gamma : float
+    selected : array of bool of shape (d,)
+        The inputs that are left.
+    evaluation : PressEvaluation
+        The criterion at the end.
+    at_bound : tuple of str
+        "gamma" and names of kernel parameters that stand at an edge of the searched box.
+    flat_limit : bool
+        Whether a criterion with a penalty ran to where it has no minimum: a kernel that varies by less than 10⁻⁴ over
+        the data, or γ at its lower end.
+    interpolates : bool
+        Whether γ stands at the upper end of its range.
+    n_evaluations : int
+    converged : bool
+    message : str
+        What the optimiser said.
+    """
+
+    start: PressStart
+    kernel: Kernel
+    gamma: float
+    selected: AnyArray
+    evaluation: PressEvaluation
+    at_bound: tuple[str, ...]
+    flat_limit: bool
+    interpolates: bool
+    n_evaluations: int
+    converged: bool
+    message: str
+
+
+def search_box(objective: PressObjective, kernel: Kernel) -> Array:
+    """Bounds of (log₂ γ, log₂ θ), of shape (1 + P, 2)."""
+    traces = [float(kernel.with_log_params(p).diag(objective.X).sum()) for p in kernel.starting_points(objective.X)]
+    heaviest = float(np.max(objective.weights)) if objective.weights is not None else 1.0
+    largest = _MAX_GAMMA * objective.n / (min(traces) * heaviest)
+    gamma = np.log2([1e-6 / max(traces), min(largest, 0.5 / (_ROUNDING * min(traces) * heaviest))])
+    return np.vstack([gamma, kernel.log_bounds(objective.X).reshape(-1, 2) / LOG_2])
+
+
+def starts(objective: PressObjective, kernel: Kernel, *, n_restarts: int, seed: int) -> tuple[PressStart, ...]:
+    """The minima along the kernel's starting points, the best first, then perturbations of the best.
+
+    Parameters
+    ----------
+    objective : PressObjective
+    kernel : Kernel
+    n_restarts : int
+        Number of perturbations, Normal(0, 1) in each log₂ parameter.
+    seed : int
+        Of the perturbations, and of the subset on which the starting points are compared.
+    """
+    rng = np.random.default_rng(seed)
+    box = search_box(objective, kernel)
+    inner = box[1:] * LOG_2
+    points = np.clip(kernel.starting_points(objective.X), inner[:, 0], inner[:, 1])
+    _, first = np.unique(np.round(points, 2), axis=0, return_index=True)
+    points = points[np.sort(first)]
+    rows = np.arange(objective.n)
+    if objective.n > _SIFTED:
+        rows = spread_subset(objective.y, _SIFTED, rng)
+    found = [s for p in points if (s := _sift(objective, kernel.with_log_params(p), rows, box[0])) is not None]
+    if not found:
+        objective.matrix(kernel, 1.0)  # says what is wrong with it
+        raise NotPositiveSemidefiniteError(f"{kernel!s} cannot be evaluated at any of its starting points.")
+    found.sort(key=lambda s: tuple(s.kernel.log_params))
+    values = np.array([s.press for s in found])
+    left, right = np.append(np.inf, values[:-1]), np.append(values[1:], np.inf)
+    minima = [found[i] for i in np.flatnonzero((values <= left) & (values <= right))]
+    best = sorted(minima, key=lambda s: s.press or 0.0)[:_MAX_MINIMA]
+    chosen = list(best)
+    scale = 1.0 / float(np.mean(best[0].kernel.diag(objective.X)))
+    if best[0].gamma > _HIGH * scale:
+        # a spherical kernel on irrelevant inputs may do best by interpolating; an elliptical one need not
+        chosen.append(PressStart(best[0].kernel, _MODERATE * scale))
+    for _ in range(n_restarts):
+        x = np.append(np.log2(min(best[0].gamma, _HIGH * scale)), best[0].kernel.log_params / LOG_2)
+        x = np.clip(x + rng.normal(size=len(x)), box[:, 0], box[:, 1])
+        chosen.append(PressStart(kernel.with_log_params(x[1:] * LOG_2), float(2.0 ** x[0])))
+    return tuple(chosen)
+
+
+def _sift(objective: PressObjective, kernel: Kernel, rows: AnyArray, log2_gamma: Array) -> PressStart | None:
+    """The γ of the least PRESS for one kernel; None where its matrix is no inner product or not finite."""
+    weights = None if objective.weights is None else objective.weights[rows]
+    gammas = 2.0 ** np.linspace(log2_gamma[0], log2_gamma[1], _GAMMAS)
+    K = kernel(objective.X[rows])
+    gammas = gammas[1.0 / gammas > _ROUNDING * len(objective.y) * float(np.mean(np.diagonal(K)))]
+    try:
+        spectrum = LeaveOneOutSpectrum.from_kernel_matrix(K, objective.y[rows], weights=weights, bias=objective.bias)
+        press = spectrum.at(gammas).press / len(rows)
+    except ValueError:  # NotPositiveSemidefiniteError is one
+        return None
+    least = int(np.argmin(press))
+    return PressStart(kernel, float(gammas[least]), float(press[least]))
+
+
+def guarded(function: Callable[[Array], tuple[float, Array]]) -> Callable[[Array], tuple[float, Array]]:
+    """A cost that turns a line search back where the kernel matrix plus 1/γ has no Cholesky factor."""
+    best = np.inf
+
+    def cost(x: Array) -> tuple[float, Array]:
+        nonlocal best
+        try:
+            value, gradient = function(x)
+        except NotPositiveSemidefiniteError:
+            if not np.isfinite(best):
+                raise
+            return best + _WALL, np.zeros_like(x)
+        best = min(best, value)
+        return value, gradient
+
+    return cost
+
+
+def descend(objective: PressObjective, start: PressStart, *, max_iter: int = 200) -> PressOutcome:
+    """L-BFGS-B from one start.
+
+    Parameters
+    ----------
+    objective : PressObjective
+    start : PressStart
+    max_iter : int
+    """
+    kernel, box = start.kernel, search_box(objective, start.kernel)
+
+    def cost(x: Array) -> tuple[float, Array]:
+        found = objective.evaluate(kernel.with_log_params(x[1:] * LOG_2), float(2.0 ** x[0]), gradient=True)
+        assert found.gradient is not None
+        if objective.criterion == "press":
+            return 0.5 * objective.n * float(np.log(found.value)), found.zeta * found.gradient
+        return found.value, found.gradient
+
+    x0 = np.clip(np.append(np.log2(start.gamma), kernel.log_params / LOG_2), box[:, 0], box[:, 1])
+    options = {"maxiter": max_iter, "ftol": 1e-10, "gtol": 1e-4}
+    result = minimize(guarded(cost), x0, jac=True, method="L-BFGS-B", bounds=box, options=options)
+    end = kernel.with_log_params(result.x[1:] * LOG_2)
+    gamma = float(2.0 ** result.x[0])
+    return PressOutcome(
+        start=start,
+        kernel=end,
+        gamma=gamma,
+        selected=np.ones(objective.X.shape[1], dtype=bool),
+        evaluation=objective.evaluate(end, gamma, gradient=True),
+        at_bound=names_at_bound(result.x, box, ("gamma", *kernel.param_names)),
+        flat_limit=_is_flat(objective, end, at_lower_end=bool(np.isclose(result.x[0], box[0, 0], atol=1e-6))),
+        interpolates=bool(np.isclose(result.x[0], box[0, 1], atol=1e-6)),
+        n_evaluations=int(result.nfev),
+        converged=bool(result.success),
+        message=str(result.message),
+    )
+
+
+def names_at_bound(x: Array, box: Array, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of those coordinates that stand at an edge of the box."""
+    edge = np.isclose(x, box[:, 0], atol=1e-6) | np.isclose(x, box[:, 1], atol=1e-6)
+    return tuple(name for name, out in zip(names, edge, strict=True) if out)
+
+
+def _is_flat(objective: PressObjective, kernel: Kernel, *, at_lower_end: bool) -> bool:
+    """Whether a criterion with a penalty ran to where it has no minimum: a kernel all but constant, or γ → 0."""
+    if objective.criterion == "press" or not sensitivities(kernel).regularised.any():
+        return False
+    K = kernel(objective.X)
+    return at_lower_end or bool(1.0 - float(K.mean()) / float(np.diagonal(K).mean()) < _FLAT)

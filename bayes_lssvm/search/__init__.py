@@ -1,0 +1,1 @@
+"""The search for kernel parameters by the evidence, and the comparison of kernels."""

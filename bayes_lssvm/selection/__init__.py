@@ -1,0 +1,1 @@
+"""Inputs and points that matter: relevance, stepwise selection, sparse models."""

@@ -1,0 +1,39 @@
+"""The gallery: which study is shown on which data, and what its pages may weigh."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from reports.pages.section_7_1 import NAME as SECTION_7_1
+
+FOLDER = Path(__file__).parents[1] / "gallery"
+DPI = 100
+DIGITS = 6
+MOST_BYTES = 15_000_000
+TITLE = "How good is the evidence framework? The gallery"
+INTRODUCTION = (
+    "The Bayesian evidence framework for LS-SVMs gives error bars, evidence, Bayes factors and class probabilities in "
+    "closed form. Each page holds them against exact quadrature and against sampling, on real data or on data "
+    "simulated from the model. Each page says how large its study was."
+)
+ON_EVERY_SET = ("error-bars", "evidence", "bayes-factors", "moderated-output")
+
+
+class Exhibit(NamedTuple):
+    """Studies shown on one data set; `data` is None for studies that simulate their own."""
+
+    data: str | None
+    studies: tuple[str, ...]
+
+
+EXHIBITS = (
+    Exhibit("ripley", (SECTION_7_1, *ON_EVERY_SET, "prior-sensitivity")),
+    Exhibit("hea", ("evidence", "prior-sensitivity")),
+    Exhibit(None, ("map-of-trust", "calibration")),
+)
+
+
+def weight(folder: Path) -> int:
+    """Bytes of all files in a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,178 @@
+"""What a command of `python -m reports` will do, checked before any work starts."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from reports.pages import PAGES, available
+from reports.pages.section_7_1 import NAME as SECTION_7_1
+from validation.harness import Size, StudyData, load_data
+from validation.studies import get_study
+
+from . import gallery
+
+DEFAULT_STUDIES = gallery.ON_EVERY_SET
+RIPLEY = ("ripley", "rsy", "synth")
+_SCHEDULER_WAIT = 10  # seconds
+
+
+@dataclass(frozen=True)
+class Task:
+    """A study on its data (None where it simulates), and the command that does this task alone."""
+
+    study: str
+    data: StudyData | None
+    command: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A command whose arguments have been checked.
+
+    Attributes
+    ----------
+    tasks : tuple of Task
+    size : "toy", "quick" or "full"
+    pages, cells : Path
+        Folders of the HTML files and of the studies' cells.
+    is_gallery : bool
+    jobs : int
+    scheduler : str or None
+    remarks : tuple of str
+        What a user should know before it starts: studies that are left out, and why.
+    """
+
+    tasks: tuple[Task, ...]
+    size: Size
+    pages: Path
+    cells: Path
+    is_gallery: bool
+    jobs: int
+    scheduler: str | None
+    remarks: tuple[str, ...] = ()
+
+
+def make_plan(options: argparse.Namespace) -> Plan:
+    """Check everything that can be checked before work starts.
+
+    Raises
+    ------
+    ValueError or OSError
+        With a sentence for the user.
+    """
+    if options.jobs < 1:
+        raise ValueError(f"--jobs is the number of processes: at least 1, but got {options.jobs}.")
+    chosen = _chosen(options.study)
+    remarks: list[str] = []
+    size: Size = options.size or ("full" if options.gallery else "quick")
+    if options.gallery:
+        if options.data or options.target or options.positive:
+            raise ValueError("--gallery has its own data sets; leave out --data, --target and --positive.")
+        tasks = _gallery_tasks(chosen, size)
+    else:
+        tasks = _tasks(options, chosen, size, remarks)
+    if options.scheduler is not None:
+        _check_scheduler(options.scheduler)
+    pages: Path = gallery.FOLDER if options.gallery else options.output
+    cells: Path = options.output / "cells"
+    return Plan(
+        tuple(tasks), size, pages, cells, options.gallery, options.jobs, options.scheduler, remarks=tuple(remarks)
+    )
+
+
+def _chosen(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The studies that were asked for, each once; None where none was named."""
+    if not names:
+        return None
+    here = (SECTION_7_1, *available())
+    if "all" in names:
+        return here
+    for name in names:
+        if name not in here:
+            what = "is not in this checkout" if name in PAGES else "does not exist"
+            raise ValueError(f"The study {name!r} {what}. The studies are {', '.join(here)}, or 'all' of them.")
+    return tuple(dict.fromkeys(names))
+
+
+def _tasks(options: argparse.Namespace, chosen: tuple[str, ...] | None, size: Size, remarks: list[str]) -> list[Task]:
+    source: str | None = options.data
+    if source is None and (options.target or options.positive):
+        raise ValueError("--target and --positive say how to read a CSV file; give its path with --data.")
+    named = bool(options.study) and "all" not in options.study
+    if chosen is None:
+        chosen = (SECTION_7_1, *(name for name in DEFAULT_STUDIES if name in available()))
+    if SECTION_7_1 in chosen and source is not None and source.strip().lower() not in RIPLEY:
+        if named:
+            raise ValueError("Section 7.1 is about Ripley's data; leave out --data, or name other studies.")
+        chosen = tuple(name for name in chosen if name != SECTION_7_1)
+    studies = [get_study(name) for name in chosen if name != SECTION_7_1]
+    data = None
+    if source is not None or any(study.needs_data for study in studies):
+        data = load_data(source or "ripley", target=options.target, positive=options.positive)
+    tasks, refusals = [], []
+    if SECTION_7_1 in chosen:
+        tasks.append(Task(SECTION_7_1, None, _command(SECTION_7_1)))
+    for study in studies:
+        own = data if study.needs_data else None
+        try:
+            study.cells(own, size)
+        except ValueError as error:
+            # a study that was named must run; of all studies, those run that can
+            if named:
+                raise ValueError(f"The study {study.name!r} cannot use these data: {error}") from error
+            refusals.append(f"The study {study.name!r} is left out: {error}")
+            continue
+        words = {"--data": source, "--target": options.target, "--positive": options.positive}
+        tasks.append(Task(study.name, own, _command(study.name, size, words if study.needs_data else {})))
+    if not tasks:
+        raise ValueError(" ".join(refusals) or "There is nothing to run.")
+    remarks += refusals
+    return tasks
+
+
+def _gallery_tasks(chosen: tuple[str, ...] | None, size: Size) -> list[Task]:
+    tasks = []
+    here = (SECTION_7_1, *available())
+    for exhibit in gallery.EXHIBITS:
+        names = [name for name in exhibit.studies if name in here and (chosen is None or name in chosen)]
+        data = load_data(exhibit.data) if exhibit.data and set(names) - {SECTION_7_1} else None
+        for name in names:
+            if name == SECTION_7_1:
+                tasks.append(Task(name, None, _command(name)))
+            else:
+                get_study(name).cells(data, size)  # says so now if it cannot use the data
+                tasks.append(Task(name, data, _command(name, size, {"--data": exhibit.data})))
+    if not tasks:
+        raise ValueError(f"The gallery does not show {' or '.join(chosen or ())}.")
+    return tasks
+
+
+def _command(study: str, size: Size = "quick", arguments: dict[str, str | None] | None = None) -> str:
+    """What makes one page anew, for a shell."""
+    words = ["python", "-m", "reports", "--study", study]
+    for name, value in (arguments or {}).items():
+        words += [name, value] if value is not None else []
+    words += {"quick": [], "full": ["--full"], "toy": ["--size", "toy"]}[size]
+    return shlex.join(words)
+
+
+def _check_scheduler(address: str) -> None:
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError as error:
+        raise ValueError(
+            f"--scheduler needs a package that is not installed ({error}): install distributed."
+        ) from error
+    try:
+        distributed.Client(address, timeout=_SCHEDULER_WAIT, set_as_default=False).close()
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(
+            f"No Dask scheduler answers at {address!r} ({error}). Start one with `dask scheduler`, and give the "
+            "address that it prints."
+        ) from error

@@ -1,0 +1,176 @@
+"""The figures of section 7.1, drawn without pyplot: no global state, no display, the Agg renderer only.
+
+Colours are Okabe and Ito's, which colour-blind readers can tell apart; the map of probabilities runs from blue
+(y = −1) over white (undecided) to red (y = +1), and the marks of the training points say the class by shape too.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.contour import QuadContourSet
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
+from PIL import Image
+
+from validation.studies.section_7_1 import EvidenceCurve, ProbabilityMap, RipleyStudy
+
+BLUE, VERMILION, GREEN, PURPLE, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000"
+DARK_BLUE, DARK_RED = "#053061", "#7a0418"
+GREY = "#555555"
+DIVERGING = "RdBu_r"
+STYLE: dict[str, Any] = {
+    "font.size": 12,
+    "axes.titlesize": 13,
+    "axes.labelsize": 13,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "savefig.facecolor": "white",
+}
+# contour levels, and where each one's label goes: on its line, away from the training points
+LEVELS = {
+    0.05: (0.35, -0.02),
+    0.1: (-1.15, 0.0),
+    0.25: (-0.1, -0.2),
+    0.5: (1.1, 0.23),
+    0.75: (0.15, 1.22),
+    0.9: (1.04, 0.72),
+    0.95: (0.55, 1.02),
+}
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """A figure of that many inches, with room made for its labels."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def as_png(figure: Figure, *, dpi: int = 120) -> bytes:
+    """The figure as a PNG file of 256 colours, the same bytes for the same picture and library versions."""
+    drawn, packed = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=dpi)
+    with Image.open(drawn) as image:
+        # a palette is a third of the size; without dithering, flat areas stay flat
+        image.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(packed, "png", optimize=True)
+    return packed.getvalue()
+
+
+def probability_fill(axes: Axes, surface: ProbabilityMap) -> QuadContourSet:
+    """The map of P(y = +1 | x) as colours."""
+    x1, x2, p = surface.x1, surface.x2, surface.probability
+    return axes.contourf(x1, x2, p, levels=np.linspace(0, 1, 41), cmap=_pale(), vmin=0, vmax=1)
+
+
+def _pale() -> matplotlib.colors.ListedColormap:
+    """The middle of the diverging map, light enough at its ends that dark marks stand out."""
+    return matplotlib.colors.ListedColormap(matplotlib.colormaps[DIVERGING](np.linspace(0.2, 0.8, 256)))
+
+
+def training_points(axes: Axes, study: RipleyStudy, size: float = 42.0) -> None:
+    """Training points: + for class +1, × for class −1, as in the paper."""
+    positive = study.y > 0
+    style: dict[str, Any] = {"s": size, "linewidths": 1.3}
+    axes.scatter(*study.X[positive].T, marker="+", color=DARK_RED, label="training, y = +1", **style)
+    axes.scatter(*study.X[~positive].T, marker="x", color=DARK_BLUE, label="training, y = −1", **style)
+
+
+def name_inputs(axes: Axes) -> None:
+    """The paper's names of the two inputs."""
+    axes.set_xlabel("$x^{(1)}$")
+    axes.set_ylabel("$x^{(2)}$")
+
+
+def figure_2(study: RipleyStudy) -> Figure:
+    """Figure 2: contours of P(y = +1 | x) with the training points."""
+    with matplotlib.rc_context(STYLE):
+        figure = new_figure(9.0, 5.9)
+        axes = figure.add_subplot()
+        s = study.surface
+        filled = probability_fill(axes, s)
+        training_points(axes, study)
+        for level, position in LEVELS.items():
+            width = 2.6 if level == 0.5 else 1.1
+            line = axes.contour(s.x1, s.x2, s.probability, levels=[level], colors=BLACK, linewidths=width)
+            axes.clabel(line, fmt="%.2g", fontsize=11, inline_spacing=4, manual=[position])
+        name_inputs(axes)
+        axes.set_aspect("equal")
+        axes.set_title("Figure 2. Posterior class probability P(y = +1 | x, D)", loc="left")
+        bar = figure.colorbar(filled, ax=axes, ticks=np.linspace(0, 1, 5), shrink=0.9, label="P(y = +1 | x, D)")
+        bar.ax.axhline(0.5, color=BLACK, linewidth=2.0)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        return figure
+
+
+def figure_3(study: RipleyStudy) -> Figure:
+    """Figure 3: the same probability as a surface."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(8.4, 6.2))  # placed by hand: automatic layout leaves wide margins around 3-D axes
+        axes: Any = figure.add_axes((0.0, 0.0, 0.88, 1.0), projection="3d")
+        s = study.surface
+        x1, x2 = np.meshgrid(s.x1, s.x2)
+        surface = axes.plot_surface(
+            x1, x2, s.probability, cmap=DIVERGING, vmin=0, vmax=1, rcount=41, ccount=61, linewidth=0.2, edgecolor=GREY
+        )
+        axes.set(xlim=(-1.5, 1.5), ylim=(-0.5, 1.5), zlim=(0, 1))
+        axes.set(xticks=np.arange(-1.5, 1.6, 0.5), yticks=np.arange(-0.5, 1.6, 0.5), zticks=np.linspace(0, 1, 6))
+        for label in axes.get_xticklabels():  # the two scales meet in one corner
+            label.set_horizontalalignment("left")
+        for label in axes.get_yticklabels():
+            label.set_horizontalalignment("right")
+        axes.set_xlabel("$x^{(1)}$", labelpad=10)
+        axes.set_ylabel("$x^{(2)}$", labelpad=10)
+        axes.set_zlabel("P(y = +1 | x, D)", labelpad=8)
+        axes.view_init(elev=38, azim=-118)
+        axes.set_box_aspect((3, 2.4, 1.7))
+        figure.colorbar(surface, cax=figure.add_axes((0.9, 0.22, 0.025, 0.56)), ticks=np.linspace(0, 1, 5))
+        figure.text(0.02, 0.94, "Figure 3. Posterior class probability P(y = +1 | x, D)", fontsize=13)
+        return figure
+
+
+def figure_evidence(study: RipleyStudy) -> Figure:
+    """Log evidence along σ with and without the Occam factor: all of it, and the two maxima close up."""
+    with matplotlib.rc_context(STYLE):
+        figure = new_figure(11.0, 4.9)
+        whole, close = figure.subplots(1, 2)
+        a, b = study.designs
+        _curves(whole, study.wide, offset=False)
+        whole.plot(a.sigma, a.log_evidence_without_occam, "o", color=BLUE, markersize=8)
+        whole.plot(b.sigma, b.log_evidence, "s", color=VERMILION, markersize=8)
+        whole.set_xscale("log")
+        whole.xaxis.set_major_locator(FixedLocator([0.2, 0.5, 1, 2, 4, 8]))
+        whole.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        whole.xaxis.set_minor_locator(NullLocator())
+        whole.set(xlabel="kernel width σ (logarithmic)", ylabel="log evidence (nats)")
+        whole.set_title("Over all widths", loc="left")
+        _curves(close, study.near, offset=True)
+        marks = [
+            (a.sigma, BLUE, "o", f"its maximum, σ = {a.sigma:.4f}"),
+            (b.sigma, VERMILION, "s", f"its maximum, σ = {b.sigma:.4f}"),
+        ]
+        for sigma, colour, mark, label in marks:
+            close.plot([sigma], [0.0], mark, color=colour, markersize=9, label=label, clip_on=False)
+        for axes in (whole, close):
+            printed = f"paper prints σ = {study.printed.sigma:.4f}"
+            axes.axvline(study.printed.sigma, color=GREEN, linestyle=(0, (2, 2)), linewidth=2, zorder=0, label=printed)
+        close.set(xlabel="kernel width σ", ylabel="log evidence − its maximum (nats)")
+        close.set_title("The two maxima, close up", loc="left")
+        handles, labels = close.get_legend_handles_labels()
+        order = (0, 2, 1, 3, 4)  # each maximum below its curve
+        figure.legend(
+            [handles[i] for i in order], [labels[i] for i in order], loc="outside lower center", ncols=3, fontsize=11
+        )
+        return figure
+
+
+def _curves(axes: Axes, curve: EvidenceCurve, *, offset: bool) -> None:
+    pairs = [
+        (curve.without_occam, BLUE, "-", "without Occam factor"),
+        (curve.with_occam, VERMILION, "--", "with Occam factor (eq 5.3 + constant)"),
+    ]
+    for values, colour, line, label in pairs:
+        shown = values - values.max() if offset else values
+        axes.plot(curve.sigma, shown, line, color=colour, linewidth=2.2, label=label)

@@ -1,0 +1,1 @@
+"""The frame of a page: its parts, HTML, files and index."""

@@ -1,0 +1,134 @@
+"""What a report page is made of: words, tables and figures, before they become HTML or text.
+
+A page is written once as plain values and rendered by `reports.frame.html` (one self-contained file) and by `as_text`
+(the terminal). All texts are plain text: the renderers escape them. An index is written with an underscore, "μ_MP", and
+set low by the frame.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from validation.harness import StudyResult
+
+TEXT_WIDTH = 98
+
+
+class Row(NamedTuple):
+    """One line of a table: a heading where it has no cells."""
+
+    label: str
+    cells: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with one header cell a column, the labels' column included.
+
+    Attributes
+    ----------
+    title : str
+        Names the table for those who do not see it; shown above it where it is not empty.
+    header : tuple of str
+        The first one stands over the labels and may be empty.
+    rows : tuple of Row
+        Rows have `len(header) - 1` cells, or none: a heading.
+    note : str
+        What a reader needs to know, shown below.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[Row, ...]
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        columns = len(self.header) - 1
+        for row in self.rows:
+            if row.cells and len(row.cells) != columns:
+                raise ValueError(
+                    f"Row {row.label!r} of the table {self.title!r} has {len(row.cells)} cells, but the header has "
+                    f"{columns} columns beside the labels'. Give every row as many cells as the header, or none."
+                )
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure: the stem of its file, the drawing, and what it says to those who see it and those who do not."""
+
+    name: str
+    figure: Figure
+    alt: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page under its own heading; figures come before tables."""
+
+    heading: str
+    paragraphs: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of a report.
+
+    Attributes
+    ----------
+    name : str
+        Stem of the page's file: letters, digits, "._-".
+    title, introduction : str
+    verdict : tuple of str
+        What the numbers say, in sentences computed from them.
+    key_table : Table
+    sections : tuple of Section
+        Figures first.
+    methods : tuple of str
+        Paragraphs.
+    result : StudyResult
+        Where diagnostics, failures (the red banner) and provenance come from.
+    """
+
+    name: str
+    title: str
+    introduction: str
+    verdict: tuple[str, ...]
+    key_table: Table
+    sections: tuple[Section, ...]
+    methods: tuple[str, ...]
+    result: StudyResult
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """All figures, in order."""
+        return tuple(picture for section in self.sections for picture in section.pictures)
+
+
+def plain_label(text: str) -> str:
+    """A user's name (of a column, a class, a file) for matplotlib, which would read "$" as the start of a formula."""
+    return text.replace("$", r"\$")
+
+
+def aligned(table: Table) -> str:
+    """A table for the terminal: labels to the left, numbers to the right."""
+    lines = [table.header, *((row.label, *row.cells) for row in table.rows)]
+    widths = [max(len(line[i]) for line in lines if i < len(line)) for i in range(len(table.header))]
+
+    def joined(line: tuple[str, ...]) -> str:
+        numbers = [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=False)]
+        return "  ".join([line[0].ljust(widths[0]), *numbers]).rstrip()
+
+    return "\n".join([joined(table.header), "  ".join("-" * width for width in widths), *map(joined, lines[1:])])
+
+
+def filled(paragraph: str) -> str:
+    """A paragraph wrapped for the terminal."""
+    return textwrap.fill(paragraph, TEXT_WIDTH)

@@ -1,0 +1,200 @@
+"""Figures of the evidence along σ: curves, errors, the Occam factor taken apart, and modes over γ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
+
+from bayes_lssvm.base.typing import Array
+from reports.draw.figures import BLACK, BLUE, GREEN, GREY, PURPLE, STYLE, VERMILION, new_figure
+
+from .ladder import APPROXIMATE, PROGRAMS, RUNGS, Ladder
+
+LOOK: dict[str, dict[str, Any]] = {
+    "without_occam": {"color": GREEN, "linestyle": ":", "marker": "^"},
+    "mackay": {"color": VERMILION, "linestyle": "--", "marker": "s"},
+    "hessian": {"color": PURPLE, "linestyle": "-.", "marker": "v"},
+    "laplace": {"color": BLUE, "linestyle": (0, (5, 1)), "marker": "D"},
+    "quadrature": {"color": BLACK, "linestyle": "-", "marker": "o"},
+}
+SMALL: dict[str, Any] = {**STYLE, "font.size": 10, "axes.titlesize": 11, "axes.labelsize": 10.5}
+_TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+_NUTS = {"collapsed": ("o", BLACK), "gp": ("D", BLUE)}
+
+
+def line(rung: str) -> dict[str, Any]:
+    """Colour and style of a rung's line."""
+    return {"color": LOOK[rung]["color"], "linestyle": LOOK[rung]["linestyle"], "linewidth": 1.9}
+
+
+def along_sigma(axes: Axes, sigma: Array) -> None:
+    """A logarithmic axis of widths with plain numbers."""
+    axes.set_xscale("log")
+    axes.set_xlim(sigma.min(), sigma.max())
+    axes.xaxis.set_major_locator(FixedLocator([t for t in _TICKS if sigma.min() <= t <= sigma.max()]))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def curves(curve: Ladder, near: Ladder, chosen: dict[str, Any], sampled: list[dict[str, Any]]) -> Figure:
+    """Log evidence by every rung: over all widths, and each minus its maximum, close up."""
+    with matplotlib.rc_context(SMALL):
+        figure = new_figure(7.2, 7.4)
+        whole, close = figure.subplots(2, 1, height_ratios=(1.0, 1.1))
+        for rung in LOOK:
+            whole.plot(curve.sigma, curve.values[rung], **line(rung), label=RUNGS[rung])
+        for program, (mark, colour) in _NUTS.items():
+            own = [s for s in sampled if s["program"] == program and s["log_evidence"] is not None]
+            if own:
+                x, y = [s["sigma"] for s in own], [s["log_evidence"] for s in own]
+                label = f"{PROGRAMS[program]} + bridge sampling"
+                whole.plot(
+                    x,
+                    y,
+                    mark,
+                    color=colour,
+                    markersize=6,
+                    markerfacecolor="white",
+                    label=label,
+                    clip_on=False,
+                    zorder=4,
+                )
+        along_sigma(whole, curve.sigma)
+        top = np.nanmax(curve.values["without_occam"])
+        floor = max(np.nanmin(curve.values["quadrature"]), np.nanmax(curve.values["quadrature"]) - 60.0)
+        whole.set_ylim(floor - 2.0, top + 3.0)
+        whole.set(ylabel="log p(D | σ) (nats)")
+        whole.set_title("All widths", loc="left")
+        for rung in LOOK:
+            if rung in chosen:
+                inside = near.sigma.min() <= chosen[rung]["sigma"] <= near.sigma.max()
+                highest = chosen[rung]["value"] if inside else np.nanmax(near.values[rung])
+                close.plot(near.sigma, near.values[rung] - highest, **line(rung))
+                if inside and not chosen[rung]["at_edge"]:
+                    look = {"color": LOOK[rung]["color"], "marker": LOOK[rung]["marker"], "markersize": 8}
+                    label = f"σ = {chosen[rung]['sigma']:.5g}, {RUNGS[rung]}"
+                    close.plot([chosen[rung]["sigma"]], [0.0], linestyle="none", clip_on=False, label=label, **look)
+        close.set_xlim(near.sigma.min(), near.sigma.max())
+        close.set(xlabel="kernel width σ", ylabel="log p(D | σ) − its maximum (nats)")
+        close.set_title("Close to the maxima, each curve minus its own", loc="left")
+        if close.get_legend_handles_labels()[0]:
+            close.legend(loc="lower center", fontsize=9)
+        figure.legend(*whole.get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=9)
+        return figure
+
+
+def errors(curve: Ladder, sampled: list[dict[str, Any]]) -> Figure:
+    """Each rung minus quadrature: the closed forms above, the sampled ones, enlarged, below."""
+    with matplotlib.rc_context(SMALL):
+        figure = new_figure(7.2, 6.2)
+        closed, drawn = figure.subplots(2, 1, sharex=True)
+        _shade(closed, curve)
+        _shade(drawn, curve)
+        for rung in APPROXIMATE:
+            closed.plot(curve.sigma, curve.error(rung), **line(rung), label=RUNGS[rung])
+        closed.axhline(0.0, color=BLACK, linewidth=1.0)
+        found = np.concatenate([curve.error(rung) for rung in APPROXIMATE])
+        low, high = np.nanpercentile(found, [1.0, 99.0])  # a rung that runs away at one width would hide the others
+        low, high = min(float(low), -0.05), max(float(high), 0.05)
+        closed.set_ylim(low - 0.1 * (high - low), high + 0.1 * (high - low))
+        closed.set_ylabel("error (nats)")
+        closed.set_title("Closed forms", loc="left")
+        closed.legend(loc="best", fontsize=9)
+        error = curve.part("importance_error")
+        drawn.errorbar(
+            curve.sigma,
+            curve.error("importance"),
+            3.0 * error,
+            fmt="x",
+            color=GREY,
+            markersize=4,
+            elinewidth=0.8,
+            label=RUNGS["importance"],
+        )
+        for program, (mark, colour) in _NUTS.items():
+            own = [s for s in sampled if s["program"] == program and s["log_evidence"] is not None]
+            if own:
+                drawn.errorbar(
+                    [s["sigma"] for s in own],
+                    [s["log_evidence"] - s["exact"] for s in own],
+                    [3.0 * s["error"] for s in own],
+                    fmt=mark,
+                    color=colour,
+                    markersize=6,
+                    capsize=3,
+                    elinewidth=1.6,
+                    clip_on=False,
+                    zorder=4,
+                    label=f"{PROGRAMS[program]} + bridge sampling",
+                )
+        drawn.axhline(0.0, color=BLACK, linewidth=1.0)
+        reach = [
+            abs(s["log_evidence"] - s["exact"]) + 3.5 * s["error"] for s in sampled if s["log_evidence"] is not None
+        ]
+        limit = max([*reach, float(np.nanpercentile(np.abs(curve.error("importance")) + 3.0 * error, 90))])
+        drawn.set_ylim(-limit, limit)
+        drawn.set(xlabel="kernel width σ (logarithmic)", ylabel="error (nats)")
+        drawn.set_title("Sampled, with bars of three standard errors", loc="left")
+        drawn.legend(loc="best", fontsize=9)
+        along_sigma(drawn, curve.sigma)
+        return figure
+
+
+def _shade(axes: Axes, curve: Ladder) -> None:
+    inside = curve.sigma[curve.matters]
+    axes.axvspan(inside.min(), inside.max(), color="#ececec", zorder=0)
+
+
+def occam(curve: Ladder) -> Figure:
+    """The best fit and the Occam factor along σ, the factor by MacKay's bars taken apart."""
+    with matplotlib.rc_context(SMALL):
+        figure = new_figure(7.2, 6.4)
+        fit, factor = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.2))
+        for axes in (fit, factor):
+            _shade(axes, curve)
+        best, exact = curve.values["without_occam"], curve.values["quadrature"]
+        fit.plot(curve.sigma, best - best.max(), **line("without_occam"), label="best fit")
+        fit.plot(curve.sigma, exact - exact.max(), **line("quadrature"), label="evidence (quadrature)")
+        fit.set_ylim(-40.0, 2.0)
+        fit.set_ylabel("minus its maximum (nats)")
+        fit.set_title("What the data prefer", loc="left")
+        fit.legend(loc="lower center", fontsize=9)
+        mu, zeta = curve.part("occam", "mackay_mu"), curve.part("occam", "mackay_zeta")
+        factor.plot(curve.sigma, mu, color=BLUE, linestyle="--", linewidth=1.6, label="of μ (MacKay)")
+        factor.plot(curve.sigma, zeta, color=GREEN, linestyle=":", linewidth=2.0, label="of ζ (MacKay)")
+        factor.plot(curve.sigma, mu + zeta, **line("mackay"), label="both (MacKay)")
+        factor.plot(curve.sigma, curve.part("occam", "hessian"), **line("hessian"), label="both (exact Hessian)")
+        factor.plot(curve.sigma, curve.part("occam", "exact"), **line("quadrature"), label="exact")
+        factor.set(xlabel="kernel width σ (logarithmic)", ylabel="log Occam factor (nats)")
+        factor.set_title("What the hyperparameters cost", loc="left")
+        factor.legend(loc="best", fontsize=9, ncols=2)
+        along_sigma(factor, curve.sigma)
+        return figure
+
+
+def modes(found: list[dict[str, Any]]) -> Figure:
+    """Evidence and posterior over log γ at some widths."""
+    with matplotlib.rc_context(SMALL):
+        figure = new_figure(7.2, 0.7 + 2.1 * len(found))
+        panels = figure.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
+        shown = []
+        for axes, profile in zip(panels, found, strict=True):
+            u = np.array(profile["log_gamma"])
+            evidence, density = np.exp(np.array(profile["log_profile"])), np.exp(np.array(profile["log_density"]))
+            axes.plot(u, evidence, **line("mackay"), label="evidence p(D | γ), μ at its best")
+            axes.plot(u, density, **line("quadrature"), label="posterior of log γ, prior included")
+            for mode in profile["modes"]:
+                height = float(np.exp(np.interp(mode, u, profile["log_profile"])))
+                axes.plot([mode], [height], "s", color=VERMILION, markersize=6)
+            axes.set_ylabel("relative to\nits maximum")
+            axes.set_title(f"σ = {profile['sigma']:g}", loc="left")
+            shown.append(u[np.maximum(evidence, density) > 1e-3])
+        low, high = min(part.min() for part in shown), max(part.max() for part in shown)
+        panels[-1].set(xlabel="log γ = log ζ − log μ", xlim=(low, high))
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=9)
+        return figure

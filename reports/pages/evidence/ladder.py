@@ -1,0 +1,287 @@
+"""The study's cells as curves along σ, and what they say in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from bayes_lssvm.base.typing import Array
+from validation.harness import StudyResult
+
+RUNGS = {
+    "without_occam": "best fit, no Occam factor",
+    "mackay": "5.2 with MacKay's bars",
+    "hessian": "5.2 with the Hessian",
+    "laplace": "Laplace with the prior",
+    "importance": "importance sampling",
+    "quadrature": "quadrature (exact)",
+}
+APPROXIMATE = ("mackay", "hessian", "laplace")
+PROGRAMS = {"collapsed": "collapsed NUTS", "gp": "GP NUTS"}
+MATTERS = 10.0  # nats below the best width: what lies lower has no weight in any comparison
+SMALL_LOSS = 0.1  # nats that no reader of evidence would act on
+LARGE_ERROR = 1.0  # nats: Kass and Raftery's words begin to change
+K_HAT = 0.7
+STANDARD_ERRORS = 3.0
+CHANCE = 0.0027
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """All rungs along σ.
+
+    Attributes
+    ----------
+    sigma : array of shape (S,)
+        Ascending.
+    values : dict of arrays of shape (S,)
+        log p(D | σ) by rung; nan where a rung has none.
+    points : tuple of dict
+        Everything that was computed at each width.
+    """
+
+    sigma: Array
+    values: dict[str, Array]
+    points: tuple[dict[str, Any], ...]
+
+    def error(self, rung: str) -> Array:
+        """A rung minus the exact integral, in nats."""
+        return np.asarray(self.values[rung] - self.values["quadrature"])
+
+    @property
+    def matters(self) -> Array:
+        """Where the exact evidence is close enough to its maximum to matter."""
+        exact = self.values["quadrature"]
+        return np.asarray(exact > exact.max() - MATTERS)
+
+    def part(self, *names: str) -> Array:
+        """A number of each width, by its keys; nan where there is none."""
+        found = []
+        for point in self.points:
+            value: Any = point
+            for name in names:
+                value = value[name]
+            found.append(np.nan if value is None else float(value))
+        return np.array(found)
+
+
+def ladder(result: StudyResult, part: str) -> Ladder:
+    """The rungs along "curve" (all widths) or "near" (those close to the maximum)."""
+    points = [
+        point
+        for cell in result.cells
+        if cell.cell.settings["kind"] == "ladder" and cell.cell.settings["part"] == part and cell.error is None
+        for point in cell.values["points"]
+    ]
+    points.sort(key=lambda point: float(point["sigma"]))
+    values = {
+        rung: np.array([np.nan if p["log_evidence"][rung] is None else p["log_evidence"][rung] for p in points])
+        for rung in RUNGS
+    }
+    return Ladder(np.array([p["sigma"] for p in points]), values, tuple(points))
+
+
+def choices(result: StudyResult) -> dict[str, dict[str, Any]]:
+    """What each rung selects."""
+    found = {
+        cell.cell.settings["rung"]: cell.values
+        for cell in result.cells
+        if cell.cell.settings["kind"] == "choice" and cell.error is None
+    }
+    return {rung: found[rung] for rung in RUNGS if rung in found}
+
+
+def bridges(result: StudyResult) -> list[dict[str, Any]]:
+    """What NUTS with bridge sampling found, by ascending width."""
+    found = [c.values for c in result.cells if c.cell.settings["kind"] == "bridge" and c.error is None]
+    return sorted(found, key=lambda values: (values["sigma"], values["program"]))
+
+
+def profiles(result: StudyResult) -> list[dict[str, Any]]:
+    """Evidence and posterior over log γ at some widths."""
+    return [c.values for c in result.cells if c.cell.settings["kind"] == "profile" and c.error is None]
+
+
+def hills(log_density: Sequence[float]) -> int:
+    """Number of local maxima inside the range."""
+    values = np.asarray(log_density)
+    inside = (values[1:-1] > values[:-2]) & (values[1:-1] >= values[2:])
+    return int(inside.sum())
+
+
+def loss(result: StudyResult, rung: str) -> float:
+    """Exact evidence, in nats, that is lost by taking a rung's width instead of the best one."""
+    chosen = choices(result)
+    return float(chosen["quadrature"]["exact"] - chosen[rung]["exact"])
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+def verdict(result: StudyResult) -> tuple[str, ...]:
+    """What the numbers say; every clause depends on them."""
+    curve = ladder(result, "curve")
+    return (
+        _about_choice(result),
+        _about_errors(curve),
+        _about_occam(curve),
+        _about_modes(curve),
+        _about_importance(curve),
+        _about_bridges(result),
+    )
+
+
+def _about_choice(result: StudyResult) -> str:
+    chosen = choices(result)
+    exact = chosen["quadrature"]
+    others = [
+        f"{chosen[rung]['sigma']:.4g} by {words}"
+        for rung, words in (
+            ("without_occam", "the best fit without Occam factor"),
+            ("mackay", "5.2 and 5.3 with MacKay's error bars"),
+            ("hessian", "5.2 with the exact Hessian"),
+            ("laplace", "Laplace's method with the prior"),
+        )
+        if rung in chosen
+    ]
+    said = (
+        f"The width: the exact integral is largest at σ = {exact['sigma']:.4g}; the maximum is at {', '.join(others)}."
+    )
+    edge = [RUNGS[rung] for rung, found in chosen.items() if found["at_edge"]]
+    if edge:
+        said += f" At an end of the range, so perhaps beyond it: {', '.join(edge)}."
+    worst = max((rung for rung in chosen if rung != "quadrature"), key=lambda rung: loss(result, rung))
+    lost = loss(result, worst)
+    weight = "Little hangs on the choice of criterion here" if lost < SMALL_LOSS else "The choice of criterion matters"
+    return f"{said} {weight}: the worst of these widths ({RUNGS[worst]}) loses {lost:.2g} nats of exact evidence."
+
+
+def _about_errors(curve: Ladder) -> str:
+    near = np.flatnonzero(curve.matters)
+    low, high = curve.sigma[near[0]], curve.sigma[near[-1]]
+    parts, large = [], []
+    for rung in APPROXIMATE:
+        error = curve.error(rung)
+        worst = near[np.nanargmax(np.abs(error[near]))]
+        everywhere = int(np.nanargmax(np.abs(error)))
+        parts.append(
+            f"{RUNGS[rung]}: {_nats(error[worst])} at σ = {curve.sigma[worst]:.3g} "
+            f"({_nats(error[everywhere])} at σ = {curve.sigma[everywhere]:.3g} over all widths)"
+        )
+        if abs(error[worst]) > LARGE_ERROR:
+            large.append(RUNGS[rung])
+    said = (
+        f"The error: for σ from {low:.3g} to {high:.3g}, where the exact evidence is within {MATTERS:g} nats of its "
+        f"maximum, the largest errors in nats are: {'; '.join(parts)}."
+    )
+    offset = curve.part("prior_offset")
+    at = near[np.nanargmax(offset[near])]
+    if offset[at] > SMALL_LOSS:
+        said += (
+            f" 5.2 knows the prior's widths and not its centre: at σ = {curve.sigma[at]:.3g}, where the mode is "
+            f"farthest from it, that alone puts 5.2 {offset[at]:.2f} nats too high."
+        )
+    if large:
+        return (
+            f"{said} More than {LARGE_ERROR:g} nat, enough to change the words for a Bayes factor: {', '.join(large)}."
+        )
+    return f"{said} None of them exceeds {LARGE_ERROR:g} nat there."
+
+
+def _about_occam(curve: Ladder) -> str:
+    best = int(np.argmax(curve.values["quadrature"]))
+    mu, zeta = curve.part("occam", "mackay_mu")[best], curve.part("occam", "mackay_zeta")[best]
+    exact = curve.part("occam", "exact")
+    span = exact[curve.matters]
+    capped = [point["sigma"] for point in curve.points if point["occam"]["capped"]]
+    said = (
+        f"The Occam factor: at the best width on the curve (σ = {curve.sigma[best]:.3g}) it costs {-exact[best]:.2f} "
+        f"nats; MacKay's error bars say {-(mu + zeta):.2f}, of which μ {-mu:.2f} and ζ {-zeta:.2f}. Where the evidence "
+        f"matters it varies between {-span.max():.2f} and {-span.min():.2f} nats, and only that variation can move σ."
+    )
+    if capped:
+        said += (
+            f" For σ between {min(capped):.3g} and {max(capped):.3g} an error bar is wider than the prior and was "
+            "held at its width."
+        )
+    return said
+
+
+def _about_modes(curve: Ladder) -> str:
+    posterior, evidence = curve.part("n_modes_posterior"), curve.part("n_modes_evidence")
+    parts = []
+    for words, counts in (("the posterior of (log μ, log ζ)", posterior), ("the evidence along γ", evidence)):
+        several = np.flatnonzero(counts > 1)
+        if len(several):
+            widths = curve.sigma[several]
+            where = f"at σ = {widths[0]:.3g}"
+            if len(several) > 1:
+                where = f"at {len(several)} widths from σ = {widths.min():.3g} to {widths.max():.3g}"
+            parts.append(f"{words} has more than one {where}")
+    if not parts:
+        return "Modes: one for every width, so that one Gaussian has a chance."
+    missed = float(np.nanmax(curve.part("missed_mass")))
+    said = f"Modes: {' and '.join(parts)}."
+    if missed > 0.0:
+        said += f" Laplace's method takes the highest; the others have up to {100 * missed:.0f} % of its mass."
+    return said
+
+
+def _about_importance(curve: Ladder) -> str:
+    errors, k_hat = curve.part("importance_error"), curve.part("k_hat")
+    z = np.abs(curve.error("importance") / errors)
+    worst = int(np.nanargmax(z))
+    said = f"Importance sampling is at most {z[worst]:.1f} of its standard errors (up to {np.nanmax(errors):.1g} nats) "
+    said += f"from quadrature at {len(z)} widths"
+    if z[worst] > STANDARD_ERRORS:
+        beyond = int(np.sum(z > STANDARD_ERRORS))
+        said += f"; beyond {STANDARD_ERRORS:g} at {beyond}, where chance would put about {len(z) * CHANCE:.1f}, and "
+        said += f"farthest at σ = {curve.sigma[worst]:.3g} ({_nats(curve.error('importance')[worst], 3)} nats)"
+    if (~(k_hat <= K_HAT)).any():
+        widths = ", ".join(f"{s:.3g}" for s in curve.sigma[~(k_hat <= K_HAT)])
+        return f"{said}. Its k̂ exceeds {K_HAT:g}, so that it is not to be relied on, for σ = {widths}."
+    return f"{said}; k̂ is nowhere above {K_HAT:g}."
+
+
+def _about_bridges(result: StudyResult) -> str:
+    found = bridges(result)
+    if not found:
+        return "No width was sampled by NUTS, so the exact integral stands unconfirmed here."
+    own = {c.cell.key for c in result.cells if c.cell.settings["kind"] == "bridge"}
+    failed = ", ".join(sorted(own & {key for key, _ in result.failed}))
+    doubt = f" A check failed for {failed}: do not rely on these chains." if failed else ""
+    count = f"{len(found)} estimate{'s' if len(found) > 1 else ''} by NUTS and bridge sampling"
+    beyond = [b for b in found if b["z"] is None or abs(b["z"]) > STANDARD_ERRORS]
+    if not beyond:
+        return (
+            f"Sampled: {'all ' if len(found) > 1 else 'the '}{count} {'are' if len(found) > 1 else 'is'} within "
+            f"{STANDARD_ERRORS:g} standard errors of quadrature (the farthest {max(abs(b['z']) for b in found):.1f}; "
+            f"standard errors up to {max(b['error'] for b in found):.1g} nats).{doubt}"
+        )
+    listed = "; ".join(f"σ = {b['sigma']:g} by {PROGRAMS[b['program']]} ({_distance(b)})" for b in beyond)
+    return (
+        f"Sampled: {len(beyond)} of {count} {'are' if len(beyond) > 1 else 'is'} more than {STANDARD_ERRORS:g} "
+        f"standard errors from quadrature, where chance alone would put about {len(found) * CHANCE:.2f}: {listed}. "
+        f"{_chance([b['z'] for b in found])}{doubt}"
+    )
+
+
+def _chance(z: list[float | None]) -> str:
+    limit = float(norm.isf(0.025 / len(z)))
+    worst = max(np.inf if value is None else abs(value) for value in z)
+    said = f"The farthest of {len(z)} is below {limit:.1f} with 95 % probability"
+    return f"{said}: this is {'no more than chance explains' if worst <= limit else 'more than chance explains'}."
+
+
+def _distance(b: dict[str, Any]) -> str:
+    if b["z"] is None or b["log_evidence"] is None:
+        return "not a number"
+    return f"{_nats(b['log_evidence'] - b['exact'], 4)} ± {b['error']:.4f} nats, {abs(b['z']):.1f} standard errors"
+
+
+def _nats(value: float, digits: int = 2) -> str:
+    return f"{value:+.{digits}f}".replace("-", "−")

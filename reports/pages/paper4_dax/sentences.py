@@ -1,0 +1,92 @@
+"""What the DAX study's numbers say, in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+
+from bayes_lssvm.base.typing import Array
+from validation.harness import StudyResult
+from validation.papers.paper4.dax import Trading
+from validation.papers.paper4.dax_strategy import COST, DAYS_A_YEAR
+
+
+def number(value: float, digits: int = 1) -> str:
+    """A number, or a dash where there is none."""
+    return f"{value:.{digits}f}".replace("-", "−") if math.isfinite(value) else "–"
+
+
+def difference(a: Array, b: Array) -> tuple[float, float]:
+    """Mean of a − b, a day, and its standard error for independent days."""
+    d = a - b
+    return float(d.mean()), float(d.std(ddof=1)) / math.sqrt(len(d))
+
+
+def verdict(result: StudyResult, found: Mapping[str, Trading]) -> tuple[str, ...]:
+    """Whether there is an edge, and what volatility brings."""
+    return _edge(found), _order(found), _signs(found), _signal(result), _by_volatility(found)
+
+
+def _edge(found: Mapping[str, Trading]) -> str:
+    hold = found["buy and hold"]
+    parts, better = [], []
+    for name, own in found.items():
+        if name == "buy and hold":
+            continue
+        mean, error = difference(own.after_costs, hold.after_costs)
+        parts.append(f"{name} {number(DAYS_A_YEAR * mean)} ± {DAYS_A_YEAR * error:.1f}")
+        if mean > 2.0 * error and error > 0.0:
+            better.append(name)
+    start = (
+        f"No model beats buy and hold after costs of {100 * COST:g} %"
+        if not better
+        else f"After costs of {100 * COST:g} % {', '.join(better)} beat buy and hold by more than two standard errors"
+    )
+    return (
+        f"{start}. Buy and hold earned {number(DAYS_A_YEAR * float(hold.after_costs.mean()))} % of the stake a year; "
+        f"differences from it, in % a year: {', '.join(parts)}."
+    )
+
+
+def _order(found: Mapping[str, Trading]) -> str:
+    order = sorted(found, key=lambda name: -float(found[name].after_costs.sum()))
+    mean, error = difference(found["LS-SVM + volatility"].after_costs, found["LS-SVM"].after_costs)
+    return (
+        f"The lecture's figure names LS-SVM + volatility, ARX, buy and hold, AR; by profit after costs the order here "
+        f"is {', '.join(order)}. Volatility correction changes the profit of the LS-SVM by "
+        f"{number(DAYS_A_YEAR * mean)} ± {DAYS_A_YEAR * error:.1f} % a year."
+    )
+
+
+def _signs(found: Mapping[str, Trading]) -> str:
+    tests = {name: own.sign_test for name, own in found.items()}
+    tested = {name: test for name, test in tests.items() if math.isfinite(test.p_value)}
+    none = [name for name in tests if name not in tested and name != "buy and hold"]
+    long = f" {' and '.join(none)} never changed position, so that there is nothing to test." if none else ""
+    if not tested:
+        return f"Hit rates: no model's signs can be tested.{long}"
+    listed = ", ".join(f"{name} p = {test.p_value:.2f}" for name, test in tested.items())
+    significant = [name for name, test in tested.items() if test.p_value < 0.05]
+    what = f"of {', '.join(significant)} are" if significant else "of no model are"
+    return f"Signs of forecasts {what} better than chance at the 5 % level (Pesaran and Timmermann: {listed}).{long}"
+
+
+def _signal(result: StudyResult) -> str:
+    facts = [f.values["facts"] for f in result.cells if not f.error]
+    none, weighted = (Counter(f[key] for f in facts)["no signal"] for key in ("status", "weighted_status"))
+    gain = max(f["log_gain"] for f in facts)
+    return (
+        f"In {none} of {len(facts)} windows the evidence finds no signal in the lagged returns, and in {weighted} "
+        "with volatility correction. The forecast is then the mean return or close to it, and the position that "
+        f"of buy and hold. The largest signal that the uncorrected LS-SVM finds is worth {gain:.1f} nats."
+    )
+
+
+def _by_volatility(found: Mapping[str, Trading]) -> str:
+    mean, error = difference(found["LS-SVM + volatility"].log_score, found["LS-SVM"].log_score)
+    known = "is predictable" if mean > 2.0 * error else "is not shown to be predictable"
+    return (
+        f"Volatility {known}: with it the log score of the LS-SVM changes by {number(mean, 3)} ± {error:.3f} nats a "
+        "day. That is a matter of error bars, not of the sign of the forecast."
+    )

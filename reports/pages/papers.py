@@ -1,0 +1,229 @@
+"""What pages of reproduced tables share: ours beside theirs, the verdicts in words, and a figure of the differences.
+
+Verdicts are those of `validation.papers.table`. A mark stands for each: = reproduced, ▲ better, ▼ worse; a figure
+without a mark has none in the paper to stand against, and a dash was not computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from reports.draw.figures import BLUE, GREEN, GREY, VERMILION, new_figure
+from reports.frame.page import Page, Picture, Row, Section, Table, plain_label
+from validation.harness import StudyResult
+from validation.papers import get_table
+from validation.papers.table import Entry, Published, ReproducedTable, Verdict
+
+MARKS: dict[Verdict, str] = {"reproduced": "=", "better": "▲", "worse": "▼", "ours alone": "", "not computed": ""}
+COLOURS: dict[Verdict, str] = {"reproduced": BLUE, "better": GREEN, "worse": VERMILION}
+SHAPES: dict[Verdict, str] = {"reproduced": "o", "better": "^", "worse": "v"}
+STYLE: dict[str, Any] = {"font.size": 9, "axes.titlesize": 10, "axes.labelsize": 9.5, "legend.frameon": False}
+ACROSS = 4  # panels side by side
+NONE = "–"
+
+
+def counts(tables: Sequence[ReproducedTable]) -> dict[Verdict, int]:
+    """How many entries of these tables have each verdict."""
+    found: dict[Verdict, int] = dict.fromkeys(MARKS, 0)
+    for table in tables:
+        for entry in table.entries:
+            found[table.verdict(entry)] += 1
+    return found
+
+
+def comparison_table(table: ReproducedTable, *, title: str = "") -> Table:
+    """Every entry: our mean and spread with its mark, and the paper's figure below it."""
+    kind, digits = table.kind, table.digits
+    rows: list[Row] = []
+    for name in table.rows:
+        entries = [table.entry(name, column) for column in table.columns]
+        rows.append(Row(name, tuple(_ours(table, entry, kind, digits) for entry in entries)))
+        if any(entry is not None and entry.published is not None for entry in entries):
+            rows.append(Row("  paper", tuple(_theirs(entry, digits) for entry in entries)))
+    spread = "(standard deviation)" if kind == "sd" else "± standard error"
+    limit = "two of the paper's standard deviations" if kind == "sd" else "two standard errors of the difference"
+    title, note = title or f"{table.source}: {table.measure}", f"Mean {spread}."
+    if any(entry.published is not None for entry in table.entries):
+        title += ", ours above the paper's"
+        note += f" = within {limit}, ▲ better than that, ▼ worse; without a mark: the paper has no figure."
+    return Table(title, ("", *table.columns), tuple(rows), note)
+
+
+def _spread(value: float | None, kind: str, digits: int) -> str:
+    if value is None or not math.isfinite(value):
+        return ""
+    return f" ({value:.{digits}f})" if kind == "sd" else f" ± {value:.{digits}f}"
+
+
+def _ours(table: ReproducedTable, entry: Entry | None, kind: str, digits: int) -> str:
+    if entry is None or not entry.scores:
+        return NONE
+    kind = entry.published.kind if entry.published is not None else kind
+    spread = _spread(entry.sd if kind == "sd" else entry.se, kind, digits)
+    return f"{entry.mean:.{digits}f}{spread} {MARKS[table.verdict(entry)]}".rstrip()
+
+
+def published_text(published: Published, digits: int) -> str:
+    """A figure as the paper prints it."""
+    return f"{published.mean:.{digits}f}{_spread(published.spread, published.kind, digits)}"
+
+
+def _theirs(entry: Entry | None, digits: int) -> str:
+    return "" if entry is None or entry.published is None else published_text(entry.published, digits)
+
+
+def verdict_sentences(table: ReproducedTable) -> tuple[str, ...]:
+    """What became of the table, in sentences made from its entries."""
+    found = counts([table])
+    compared = found["reproduced"] + found["better"] + found["worse"]
+    if all(entry.published is None for entry in table.entries):
+        return (f"{table.source}: the figures are ours alone.", *table.absent)
+    if not compared:
+        return (f"{table.source}: nothing that the paper prints has been computed yet.", *table.absent)
+    scale = "two of its standard deviations" if table.kind == "sd" else "two standard errors of the difference"
+    sentences = [
+        f"{table.source}: of {_many(compared, 'entry', 'entries')} that can be compared, {found['reproduced']} lie "
+        f"within {scale} of the paper's mean, {found['better']} {_are(found['better'])} better and {found['worse']} "
+        f"{_are(found['worse'])} worse."
+    ]
+    worse = [e for e in table.entries if table.verdict(e) == "worse"]
+    if worse:
+        sentences.append(
+            "Worse: " + "; ".join(f"{e.row}, {e.column} ({_distance(e)})" for e in worse[:8]) + _rest(worse)
+        )
+    missing = [e for e in table.entries if table.verdict(e) == "not computed"]
+    if missing:
+        of = ", ".join(dict.fromkeys(e.row for e in missing))
+        sentences.append(f"{_many(len(missing), 'entry is', 'entries are')} not computed ({of}).")
+    return (*sentences, *table.absent)
+
+
+def _rest(entries: Sequence[Entry]) -> str:
+    return "." if len(entries) <= 8 else f"; and {len(entries) - 8} more."
+
+
+def _many(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _distance(entry: Entry) -> str:
+    unit = "sd" if entry.published is not None and entry.published.kind == "sd" else "s.e."
+    sign = "−" if entry.distance < 0 else "+"
+    return f"{sign}{abs(entry.distance):.1f} {unit}" if math.isfinite(entry.distance) else f"{sign}∞ {unit}"
+
+
+def differences_table(table: ReproducedTable) -> Table | None:
+    """All entries that are not reproduced, with why; None where there are none."""
+    rows, digits = [], table.digits
+    for entry in table.entries:
+        verdict = table.verdict(entry)
+        if verdict not in ("better", "worse") or entry.published is None:
+            continue
+        spread = _spread(entry.sd if entry.published.kind == "sd" else entry.se, entry.published.kind, digits)
+        ours = f"{entry.mean:.{digits}f}{spread}"
+        why = entry.why or "Not explained."
+        cells = (ours, published_text(entry.published, digits), _distance(entry), f"{MARKS[verdict]} {verdict}", why)
+        rows.append(Row(f"{entry.row}, {entry.column}", cells))
+    if not rows:
+        return None
+    return Table(
+        f"{table.source}: entries that differ",
+        ("entry", "ours", "paper", "difference", "verdict", "why"),
+        tuple(rows),
+        "The difference is ours − theirs"
+        + (", in the paper's standard deviations." if table.kind == "sd" else ", in standard errors (s.e.) of it."),
+    )
+
+
+def differences_picture(table: ReproducedTable, *, name: str = "differences", caption: str = "") -> Picture | None:
+    """Ours against theirs, one panel a column of the paper; None where nothing can be compared."""
+    columns = [c for c in table.columns if any(_comparable(table.entry(row, c)) for row in table.rows)]
+    if not columns:
+        return None
+    rows = [r for r in table.rows if any(_comparable(table.entry(r, column)) for column in columns)]
+    with matplotlib.rc_context(STYLE):
+        figure = _differences_figure(table, rows, columns)
+    found = counts([table])
+    words = ", ".join(f"{found[verdict]} {verdict}" for verdict in SHAPES)
+    return Picture(
+        name,
+        figure,
+        f"Differences of our {table.measure} from the paper's, by row and column: {words}.",
+        caption
+        or f"Ours − the paper's, {table.measure}. A grey bar spans two of the paper's "
+        f"{'standard deviations' if table.kind == 'sd' else 'standard errors'} on each side of its mean: dots inside "
+        f"are reproduced. {'To the right is better' if table.higher_is_better else 'To the left is better'}.",
+    )
+
+
+def _comparable(entry: Entry | None) -> bool:
+    return entry is not None and entry.published is not None and bool(entry.scores)
+
+
+def _differences_figure(table: ReproducedTable, rows: Sequence[str], columns: Sequence[str]) -> Figure:
+    across = min(ACROSS, len(columns))
+    down = math.ceil(len(columns) / across)
+    figure = new_figure(max(2.75 * across, 4.0), down * (0.26 * len(rows) + 0.75) + 0.45)
+    panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
+    for panel, column in zip(panels, columns, strict=False):
+        _panel(panel, table, rows, column)
+    for panel in panels[len(columns) :]:
+        panel.set_visible(False)
+    for panel in panels[max(0, len(columns) - across) : len(columns)]:  # the last one of each stack has the scale
+        panel.tick_params(labelbottom=True)
+    figure.supxlabel(f"ours − the paper's ({table.measure})", fontsize=9.5)
+    shown = {table.verdict(e) for e in table.entries} & set(SHAPES)
+    handles = [
+        matplotlib.lines.Line2D([], [], linestyle="", marker=SHAPES[v], color=COLOURS[v], label=v)
+        for v in SHAPES
+        if v in shown
+    ]
+    figure.legend(handles=handles, loc="outside upper right", ncols=3)
+    return figure
+
+
+def _panel(panel: Axes, table: ReproducedTable, rows: Sequence[str], column: str) -> None:
+    panel.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
+    for place, name in enumerate(rows):
+        entry = table.entry(name, column)
+        if entry is None or entry.published is None or not entry.scores:
+            continue
+        width = 2.0 * (entry.published.spread or 0.0)
+        panel.barh(place, 2.0 * width, left=-width, height=0.55, color="#d9d9d9", zorder=0)
+        verdict = table.verdict(entry)
+        style: dict[str, Any] = {"color": COLOURS.get(verdict, GREY), "marker": SHAPES.get(verdict, "s")}
+        panel.plot(entry.mean - entry.published.mean, place, linestyle="", markersize=6, **style)
+    panel.set_yticks(range(len(rows)), [plain_label(name) for name in rows])
+    panel.set_ylim(len(rows) - 0.4, -0.6)  # the first row on top
+    panel.set_title(plain_label(column), loc="left")
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)
+
+
+def plain_page(result: StudyResult) -> Page:
+    """A page for a table that has none of its own: the comparison, the differences with why, and the figure."""
+    table = get_table(result)
+    picture, differences = differences_picture(table), differences_table(table)
+    return Page(
+        name=table.name,
+        title=table.title,
+        introduction=f"{table.source}, computed again: {table.measure}, ours beside the paper's.",
+        verdict=verdict_sentences(table),
+        key_table=comparison_table(table),
+        sections=(
+            Section("Ours against theirs", pictures=() if picture is None else (picture,)),
+            Section("What differs", tables=() if differences is None else (differences,)),
+        ),
+        methods=(),
+        result=result,
+    )

@@ -1,0 +1,201 @@
+"""Level 2: the search for the mode, its boundary cases, and the constants of J4 and the evidence."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import gammaln
+
+from bayes_lssvm import datasets
+from bayes_lssvm.kernels import RBF, Linear
+from bayes_lssvm.levels import level2 as l2
+from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
+
+
+@pytest.fixture(scope="module")
+def ripley_wide(ripley_standardised):
+    """Ripley with σ = 10, where J4 has two minima."""
+    X, y = ripley_standardised
+    return CentredSpectrum.from_kernel_matrix(RBF(10.0)(X), y)
+
+
+@pytest.fixture(scope="module")
+def ripley_best(ripley_standardised):
+    """Ripley with the σ of section 7.1, where it has one."""
+    X, y = ripley_standardised
+    return CentredSpectrum.from_kernel_matrix(RBF(1.3111)(X), y)
+
+
+@pytest.fixture(scope="module")
+def pima():
+    data = datasets.load("pid")
+    X = np.asarray(data.data)
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    return TridiagonalReduction.from_kernel_matrix(RBF(1.0)(X), np.where(np.asarray(data.target) == "pos", 1.0, -1.0))
+
+
+def _dense_scan(reduction):
+    """The least J4 on a grid ten times finer than the search's own, and the number of interior minima on it."""
+    grid = np.linspace(np.log(1e-8 / reduction.lambda_max), np.log(min(reduction.gamma_max, 1e8)), 1000)
+    costs = l2.j4(reduction, np.exp(grid))
+    interior = (costs[1:-1] < costs[:-2]) & (costs[1:-1] < costs[2:])
+    return float(costs.min()), int(interior.sum())
+
+
+@pytest.mark.parametrize("data", ["ripley_wide", "pima"])
+def test_mode_is_the_global_minimum(data, request):
+    """Ripley σ = 10 has two minima, Pima σ = 1 one: on a dense scan nothing lies below the mode that is returned."""
+    reduction = request.getfixturevalue(data)
+    mode = l2.optimise(reduction)
+    best, count = _dense_scan(reduction)
+    assert mode.status == "interior"
+    assert len(mode.modes) == count
+    assert mode.modes[0].j4 <= best
+    assert mode.gamma == mode.modes[0].gamma
+
+
+def test_fixed_point_may_end_in_the_worse_of_two_modes(ripley_wide):
+    mode = l2.optimise(ripley_wide)
+    better, worse = mode.modes
+    from_one = l2.mackay_fixed_point(ripley_wide)
+    from_above = l2.mackay_fixed_point(ripley_wide, mu=1e-3, zeta=1.0)
+    assert from_one.converged
+    assert from_above.converged
+    assert from_one.zeta / from_one.mu == pytest.approx(worse.gamma, rel=1e-7)
+    assert from_above.zeta / from_above.mu == pytest.approx(better.gamma, rel=1e-7)
+    # at the optimum of μ the evidence is −J4/2 up to a constant, so it loses half of the difference
+    loss = mode.log_evidence - l2.log_evidence(ripley_wide, from_one.mu, from_one.zeta)
+    assert loss == pytest.approx(0.5 * (worse.j4 - better.j4), rel=1e-7)
+    assert loss > 0.5
+
+
+def test_fixed_point_equals_the_search_where_there_is_one_mode(ripley_best):
+    mode, fixed = l2.optimise(ripley_best), l2.mackay_fixed_point(ripley_best)
+    assert len(mode.modes) == 1
+    assert fixed.converged
+    np.testing.assert_allclose([fixed.mu, fixed.zeta], [mode.mu, mode.zeta], rtol=1e-8)
+    np.testing.assert_allclose([mode.mu, mode.zeta], [1.667, 2.741], atol=6e-4)  # section 7.1
+
+
+def test_cheap_and_cheerful(ripley_best, ripley_standardised):
+    """2μE_W = k and 2ζE_D = N where it converges; with all N − 1 directions of an RBF counted it runs away."""
+    X, y = ripley_standardised
+    linear = CentredSpectrum.from_kernel_matrix(Linear()(X), y)
+    for spectrum, k in ((linear, None), (ripley_best, 10)):
+        end = l2.cheap_and_cheerful(spectrum, n_parameters=k)
+        gamma = end.zeta / end.mu
+        assert end.converged
+        assert 2 * end.mu * l2.e_w(spectrum, gamma) == pytest.approx(2 if k is None else k, rel=1e-8)
+        assert 2 * end.zeta * l2.e_d(spectrum, gamma) == pytest.approx(spectrum.n, rel=1e-8)
+    assert not l2.cheap_and_cheerful(ripley_best).converged
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_permuted_labels_have_no_signal(ripley_best, ripley_standardised, seed):
+    y = np.random.default_rng(seed).permutation(ripley_standardised[1])
+    mode = l2.optimise(ripley_best.with_targets(y))
+    assert mode.status == "no signal"
+    assert 0.0 <= mode.log_gain < l2.NO_SIGNAL_GAIN
+    assert np.isfinite([mode.mu, mode.zeta, mode.log_evidence]).all()
+
+
+def test_noiseless_linear_targets_are_interpolated():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    mode = l2.optimise(CentredSpectrum.from_kernel_matrix(Linear()(X), X @ [1.0, -2.0, 0.5] + 3.0))
+    assert mode.status == "interpolation"
+    assert mode.at_boundary
+    assert mode.e_d < 1e-15 * mode.e_w * 30  # 1/γ at the limit of double precision
+    assert np.isfinite([mode.mu, mode.zeta, mode.log_evidence]).all()
+
+
+@pytest.mark.parametrize("K", [np.eye(20), np.ones((20, 20))], ids=["all λ equal", "constant kernel"])
+def test_kernels_that_cannot_tell_points_apart_have_no_signal(K):
+    """With λ all equal (or all zero), J4 does not depend on γ: signal and noise are the same."""
+    y = np.random.default_rng(1).normal(size=20)
+    for cls in (CentredSpectrum, TridiagonalReduction):
+        mode = l2.optimise(cls.from_kernel_matrix(K, y))
+        assert mode.status == "no signal"
+        assert abs(mode.log_gain) < 1e-6
+        # all is noise: its variance is that of the targets
+        assert 1 / mode.zeta + (1 / mode.mu if K[0, 1] == 0 else 0.0) == pytest.approx(np.var(y, ddof=1), rel=1e-6)
+
+
+def test_equal_targets_are_refused():
+    with pytest.raises(ValueError, match="All targets are equal"):
+        l2.optimise(CentredSpectrum.from_kernel_matrix(np.eye(5), np.ones(5)))
+
+
+@pytest.mark.parametrize("factor", [1e-3, 7.0, 1e4])
+def test_scale_of_the_targets(ripley_wide, ripley_standardised, factor):
+    """Targets cy take μ and ζ to c⁻² of themselves and leave γ; y + c changes nothing."""
+    mode = l2.optimise(ripley_wide)
+    scaled = l2.optimise(ripley_wide.with_targets(factor * ripley_standardised[1] + factor))
+    assert scaled.status == mode.status
+    np.testing.assert_allclose([scaled.mu, scaled.zeta], np.array([mode.mu, mode.zeta]) / factor**2, rtol=1e-8)
+    assert scaled.gamma == pytest.approx(mode.gamma, rel=1e-8)
+    assert scaled.log_evidence == pytest.approx(mode.log_evidence - (mode.n - 1) * np.log(factor), rel=1e-10)
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.3111, 10.0])
+def test_tridiagonal_and_spectral_reductions_agree(ripley_standardised, sigma):
+    X, y = ripley_standardised
+    K = RBF(sigma)(X)
+    spectral, tridiagonal = (
+        l2.optimise(cls.from_kernel_matrix(K, y)) for cls in (CentredSpectrum, TridiagonalReduction)
+    )
+    for a, b in zip(astuple(spectral), astuple(tridiagonal), strict=True):
+        if isinstance(a, str | bool):
+            assert a == b
+        else:
+            np.testing.assert_allclose(a, b, rtol=1e-7)
+
+
+def test_j4_is_the_exact_marginal_over_a_flat_log_mu():
+    """∫ p(D | μ, γμ) dlog μ = N^(−½) (2π)^(−m/2) Γ(m/2) exp(−J4(γ)/2) with m = N − 1.
+
+    p = N^(−½) (μ/2π)^(m/2) exp(−½ Σ log(λ_i + 1/γ) − μ(E_W + γE_D)) is a Gamma density in μ but for its constant.
+    """
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(15, 2))
+    spectrum = CentredSpectrum.from_kernel_matrix(RBF(1.0)(X), X[:, 0] + 0.3 * rng.normal(size=15))
+    m = spectrum.n - 1
+    analytic = gammaln(0.5 * m) - 0.5 * np.log(spectrum.n) - 0.5 * m * np.log(2 * np.pi)
+    for gamma in (0.3, 40.0):
+        peak = np.log(m / spectrum.sums(np.array([gamma])).q1[0])  # 4.7
+        top = l2.log_evidence(spectrum, np.exp(peak), gamma * np.exp(peak))
+        integrand = lambda u, g=gamma, t=top: np.exp(l2.log_evidence(spectrum, np.exp(u), g * np.exp(u)) - t)  # noqa: E731
+        integral, _ = quad(integrand, peak - 12, peak + 5, epsabs=0, epsrel=1e-11, limit=200, points=[peak])
+        constant = np.log(integral) + top + 0.5 * l2.j4(spectrum, gamma)[0]
+        assert constant == pytest.approx(analytic, rel=1e-9)
+
+
+def test_evidence_tends_to_a_constant_at_both_ends(ripley_standardised):
+    """So a prior flat in log γ is improper: at γ → 0 always, at γ → ∞ where the centred kernel has full rank."""
+    X, y = ripley_standardised
+    spectrum = CentredSpectrum.from_kernel_matrix(RBF(0.2)(X) + 0.1 * np.eye(len(y)), y)
+    n, noise = spectrum.n, (spectrum.n - 1) * np.log(0.5 * spectrum.total)
+    np.testing.assert_allclose(l2.j4(spectrum, [1e-10, 1e-12]), noise, rtol=1e-9)
+    whole = np.log(spectrum.eigenvalues).sum() + (n - 1) * np.log(0.5 * np.sum(spectrum.t**2 / spectrum.eigenvalues))
+    np.testing.assert_allclose(l2.j4(spectrum, [1e11, 1e13]), whole, rtol=1e-9)
+
+
+# LS-SVMlab 1.8 with its eigenvalue bug repaired, on Ripley's standardised data, to the digits printed; its kernel is
+# exp(−d²/(2 sig2)), so σ² = 2 sig2.
+@pytest.mark.parametrize(
+    ("gamma", "sig2", "e_w", "e_d", "gamma_eff", "cost", "gamma_mp"),
+    [
+        (0.1, 2.0, 1.2314, 54.2409, 4.9857, 6.6555, 3.0128),
+        (1.0, 0.85936, 4.0493, 43.1234, 15.6741, 47.1727, 1.6438),
+        (100.0, 0.2, 147.8357, 27.9286, 87.6298, 2940.6951, 1.2281),
+    ],
+)
+def test_values_of_ls_svmlab(ripley_standardised, gamma, sig2, e_w, e_d, gamma_eff, cost, gamma_mp):
+    X, y = ripley_standardised
+    reduction = TridiagonalReduction.from_kernel_matrix(RBF(np.sqrt(2 * sig2))(X), y)
+    values = [l2.e_w(reduction, gamma), l2.e_d(reduction, gamma), l2.gamma_eff(reduction, gamma)]
+    values += [values[0] + gamma * values[1], l2.optimise(reduction).gamma]
+    np.testing.assert_allclose(values, [e_w, e_d, gamma_eff, cost, gamma_mp], rtol=0, atol=5.1e-5)

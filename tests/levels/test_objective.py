@@ -1,0 +1,129 @@
+"""The gradient of the evidence against automatic differentiation of an independent program of it."""
+
+from __future__ import annotations
+
+import tracemalloc
+from functools import cache, partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
+from bayes_lssvm.levels.objective import Objective
+
+PRIOR_SD = (3.0, 3.0)
+KERNELS = {
+    "rbf": RBF(1.4),
+    "ard": ARD((1.0, 2.0, 3.5)),
+    "poly3": Polynomial(3, 4.0),
+    "sum": 0.7 * RBF(1.3) + Linear(),
+}
+FUNCTIONS = {
+    "rbf": lambda t, x, z: jnp.exp(-jnp.sum((x - z) ** 2) / t[0] ** 2),
+    "ard": lambda t, x, z: jnp.exp(-jnp.sum(((x - z) / t) ** 2)),
+    "linear": lambda t, x, z: x @ z,
+    "poly3": lambda t, x, z: (1 + x @ z / t[0]) ** 3,
+    "sum": lambda t, x, z: t[0] * jnp.exp(-jnp.sum((x - z) ** 2) / t[1] ** 2) + x @ z,
+}
+
+
+def problem(*, labels, n=40):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3)) + 0.2
+    f = np.sin(1.5 * X[:, 0]) + 0.4 * X[:, 1]
+    return X, np.sign(f + 0.3 * rng.normal(size=n)) if labels else f + 0.3 * rng.normal(size=n)
+
+
+def matrix(name, log_params, X):
+    t = jnp.exp(log_params)
+    return jax.vmap(lambda a: jax.vmap(lambda b: FUNCTIONS[name](t, a, b))(X))(X)
+
+
+def log_density(log_mu, log_zeta, log_params, name, X, y):
+    """log p(D | μ, ζ, θ) with p(b) = 1: targets less their mean in N − 1 orthonormal contrasts, dense covariance."""
+    n = len(y)
+    T = contrasts(n)
+    C = T.T @ matrix(name, log_params, X) @ T / jnp.exp(log_mu) + jnp.eye(n - 1) / jnp.exp(log_zeta)
+    e = T.T @ y
+    logdet = jnp.linalg.slogdet(C)[1]
+    return -0.5 * ((n - 1) * jnp.log(2 * jnp.pi) + logdet + e @ jnp.linalg.solve(C, e) + jnp.log(n))
+
+
+@cache
+def contrasts(n):
+    return np.linalg.svd(np.eye(n) - 1.0 / n)[0][:, : n - 1]
+
+
+def stationarity(log_s, omega, e):
+    """h of ∂ log p/∂ log γ = 0 with μ at its optimum, and that μ; omega and e in contrasts."""
+    R = jnp.linalg.inv(omega + jnp.exp(log_s) * jnp.eye(len(e)))
+    alpha = R @ e
+    return jnp.trace(R) - len(e) * (alpha @ alpha) / (e @ alpha), len(e) / (e @ alpha)
+
+
+def criterion(log_params, log_s, slope, name, X, y, occam):
+    """Eq 5.2 as a function of θ alone: log s = log(μ/ζ) follows θ by one Newton step from its mode at the present θ.
+
+    From a solution of h = 0 one Newton step has the derivative of the solution itself, so that JAX sees the mode move.
+    """
+    n, T = len(y), contrasts(len(y))
+    omega, e = T.T @ matrix(name, log_params, X) @ T, T.T @ y
+    log_s = log_s - stationarity(log_s, omega, e)[0] / slope
+    mu = stationarity(log_s, omega, e)[1]
+    total = log_density(jnp.log(mu), jnp.log(mu) - log_s, log_params, name, X, y)
+    if occam:
+        d_eff = jnp.trace(jnp.linalg.solve(omega + jnp.exp(log_s) * jnp.eye(n - 1), omega))  # γ_eff − 1
+        total += jnp.log(jnp.sqrt(2 / d_eff) / PRIOR_SD[0]) + jnp.log(jnp.sqrt(2 / (n - 1 - d_eff)) / PRIOR_SD[1])
+    return total
+
+
+@pytest.mark.parametrize("occam", [True, False], ids=["occam", "no occam"])
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [("rbf", False), ("ard", False), ("ard", True), ("poly3", False), ("sum", True)],
+    ids=lambda value: value if isinstance(value, str) else "labels" if value else "targets",
+)
+def test_gradient_with_the_mode_solved_anew_equals_automatic_differentiation(name, labels, occam):
+    X, y = problem(labels=labels)
+    kernel = KERNELS[name]
+    found = Objective(X, y, occam, PRIOR_SD).evaluate(kernel, gradient=True)
+    assert found.level2.status == "interior"
+    log_s, T, step = -np.log(found.level2.gamma), contrasts(len(y)), 1e-5
+    with jax.enable_x64(True):  # scoped: the other tests keep JAX's default
+        centred = T.T @ kernel(X) @ T, T.T @ y
+        high, low = (float(stationarity(log_s + h, *centred)[0]) for h in (step, -step))
+        function = partial(criterion, log_s=log_s, slope=(high - low) / (2 * step), name=name, X=X, y=y, occam=occam)
+        value, expected = jax.value_and_grad(function)(jnp.asarray(kernel.log_params))
+        value, expected = float(value), np.asarray(expected)
+    assert found.value == pytest.approx(value, abs=1e-8)
+    np.testing.assert_allclose(found.gradient, expected, rtol=1e-6, atol=1e-6 * max(1.0, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("name", [*KERNELS, "linear"])
+def test_evidence_at_given_mu_and_zeta_and_its_gradient_equal_automatic_differentiation(name):
+    X, y = problem(labels=False)
+    kernel = KERNELS.get(name, Linear())
+    log_mu, log_zeta = 0.4, 1.9
+    found = Objective(X, y).at(kernel, log_mu, log_zeta)
+    with jax.enable_x64(True):
+        derivative = jax.value_and_grad(partial(log_density, name=name, X=X, y=y), argnums=(0, 1, 2))
+        value, slopes = derivative(log_mu, log_zeta, jnp.asarray(kernel.log_params))
+        value, expected = float(value), np.concatenate([np.atleast_1d(s) for s in slopes])
+    assert found.value == pytest.approx(value, rel=1e-10)
+    np.testing.assert_allclose(found.gradient, expected, rtol=1e-8, atol=1e-8 * max(1.0, np.abs(expected).max()))
+
+
+def test_many_scales_need_no_memory_for_each():
+    n, d = 200, 100
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    objective, kernel = Objective(X, np.sin(X[:, 0]) + 0.1 * rng.normal(size=n)), ARD((12.0,) * d)
+    for evaluate in (lambda: objective.evaluate(kernel, gradient=True), lambda: objective.joint(kernel, 1.0)):
+        tracemalloc.start()
+        found = evaluate()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert found.gradient.size in (d, d + 1)
+        assert peak < 12 * 8 * n * n  # kernel matrices; one for each scale would be 100 of them

@@ -1,0 +1,217 @@
+"""A NumPyro model as a density on R^d: draws to unconstrained parameters, log joint with Jacobians.
+
+For latent sites θ whose supports a bijection T maps R^d onto, θ = T(x), and observed data D,
+
+    q(x) = p(D, T(x)) |det ∂T/∂x|,          ∫ q(x) dx = p(D)
+
+NumPyro's `potential_energy` is −log q with every normalising constant of priors and likelihood in it; an improper
+uniform site counts with density one. Supports that depend on other sites (Uniform(0, τ)) are mapped draw by draw.
+Everything runs in 64 bits, whatever the caller's mode: single precision costs tens of nats where a covariance is
+ill-conditioned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpyro import handlers
+from numpyro.distributions import Distribution, ImproperUniform, biject_to
+from numpyro.infer.util import potential_energy
+from tqdm.auto import tqdm
+
+from bayes_lssvm.base.typing import AnyArray, Array
+
+Draws = Mapping[str, AnyArray]
+DEFAULT_CHUNK = 64  # points a call: the matrices of a Gaussian process on a thousand points then take half a gigabyte
+_BAR_FROM = 50  # chunks: less is done before a bar could be read
+
+
+@dataclass(frozen=True)
+class Site:
+    """A latent site: its name, its shape when constrained and when not, and whether its prior is improper."""
+
+    name: str
+    shape: tuple[int, ...]
+    unconstrained: tuple[int, ...]
+    improper: bool
+
+    @property
+    def size(self) -> int:
+        """Number of unconstrained parameters."""
+        return math.prod(self.unconstrained)
+
+
+@dataclass(frozen=True)
+class UnconstrainedModel:
+    """A NumPyro model with its arguments, as a density of flat unconstrained vectors of length `dim`."""
+
+    model: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    sites: tuple[Site, ...]
+    observed: tuple[str, ...]
+    chunk: int = DEFAULT_CHUNK
+
+    @classmethod
+    def from_draws(
+        cls, model: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], draws: Draws, *, chunk: int
+    ) -> UnconstrainedModel:
+        """Find the latent sites, and refuse draws that are not theirs."""
+        wide_args, wide_kwargs = widened(tuple(args)), widened(dict(kwargs))
+        sites: list[Site] = []
+        observed: list[str] = []
+
+        def look(values: Draws) -> None:
+            trace = _trace(model, wide_args, wide_kwargs, values)
+            sites.extend(_site(name, site) for name, site in _latent(trace, values).items())
+            observed.extend(n for n, s in trace.items() if s["type"] == "sample" and s["is_observed"])
+
+        with jax.enable_x64(True):
+            jax.eval_shape(look, dict(draws))  # shapes are all that is wanted: nothing is computed
+        return cls(model, wide_args, wide_kwargs, tuple(sites), tuple(observed), chunk)
+
+    @property
+    def dim(self) -> int:
+        """Number of unconstrained parameters."""
+        return sum(site.size for site in self.sites)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One name for each unconstrained parameter: the site's, with an index where it has several."""
+        return tuple(
+            f"{site.name}[{','.join(map(str, index))}]" if index else site.name
+            for site in self.sites
+            for index in np.ndindex(*site.unconstrained)
+        )
+
+    def split(self, x: Any) -> dict[str, Any]:
+        """Unconstrained values by site, of one flat vector of shape (d,)."""
+        ends = np.cumsum([site.size for site in self.sites])
+        return {s.name: x[end - s.size : end].reshape(s.unconstrained) for s, end in zip(self.sites, ends, strict=True)}
+
+    def unconstrain(self, draws: Draws) -> Array:
+        """Draws {site: (chains, n, …)} or {site: (n, …)} as an array of shape (chains, n, d)."""
+        leads = {np.shape(draws[s.name])[: np.ndim(draws[s.name]) - len(s.shape)] for s in self.sites}
+        lead = leads.pop()
+        if leads or len(lead) not in (1, 2):
+            raise ValueError(
+                "Draws must have shape (chains, n, …) or (n, …) with the site's own shape last, the same number for "
+                f"every site; found { {s.name: np.shape(draws[s.name]) for s in self.sites} } for sites of shape "
+                f"{ {s.name: s.shape for s in self.sites} }."
+            )
+        flat = {s.name: np.asarray(draws[s.name], dtype=float).reshape(-1, *s.shape) for s in self.sites}
+
+        def one(values: dict[str, Any]) -> Any:
+            trace = _trace(self.model, self.args, self.kwargs, values)
+            parts = [biject_to(trace[s.name]["fn"].support).inv(values[s.name]) for s in self.sites]
+            return jnp.concatenate([jnp.ravel(part) for part in parts])
+
+        points = in_chunks(vectorised(one), flat, self.chunk, "draws mapped")
+        return points.reshape(-1 if len(lead) == 2 else 1, lead[-1], self.dim)
+
+    def log_density(self, x: Array) -> Array:
+        """Log q at points of shape (m, d)."""
+        return in_chunks(self._log_density, np.asarray(x, dtype=float), self.chunk, "densities")
+
+    @cached_property
+    def _log_density(self) -> Callable[[Any], Any]:
+        return vectorised(lambda x: -potential_energy(self.model, self.args, self.kwargs, self.split(x)))
+
+
+def vectorised(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function over the first axis of its argument's arrays, compiled."""
+    return jax.jit(jax.vmap(function))
+
+
+def in_chunks(function: Callable[[Any], Any], values: Any, chunk: int, what: str) -> Array:
+    """A compiled function over the first axis of arrays, a chunk at a time, in 64 bits.
+
+    Chunks are filled up with copies, so that no shape is compiled but that of a chunk and that of a single point.
+    """
+    m = len(jax.tree.leaves(values)[0])
+    chunk = chunk if m > 1 else 1
+    out = []
+    with jax.enable_x64(True):
+        starts = range(0, m, chunk)
+        for start in tqdm(starts, desc=what, leave=False, disable=None if len(starts) >= _BAR_FROM else True):
+            index = np.minimum(np.arange(start, start + chunk), m - 1)
+            part = jax.tree.map(lambda a: jnp.asarray(a[index], dtype=jnp.float64), values)  # noqa: B023 - called at once
+            out.append(np.asarray(function(part))[: m - start])
+    return np.concatenate(out)
+
+
+def widened(tree: Any) -> Any:
+    """The same arguments with single-precision arrays in double precision."""
+
+    def widen(leaf: Any) -> Any:
+        return np.asarray(leaf, dtype=float) if getattr(leaf, "dtype", None) in (np.float32, np.float16) else leaf
+
+    return jax.tree.map(widen, tree)
+
+
+def _trace(model: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], draws: Draws) -> dict[str, Any]:
+    """The trace of the model at one draw: values of the site's own shape, or the first of many."""
+
+    def value(site: dict[str, Any]) -> Any:
+        if site["type"] != "sample" or site["name"] not in draws or site["is_observed"]:
+            return None
+        shape, given = tuple(site["fn"].shape()), draws[site["name"]]
+        if np.ndim(given) < len(shape) or np.shape(given)[np.ndim(given) - len(shape) :] != shape:
+            raise ValueError(
+                f"Site {site['name']!r} has shape {shape} in the model, but its draws have shape {np.shape(given)}; "
+                "they must be (chains, n, …) with the site's own shape last."
+            )
+        return jnp.asarray(given).reshape(-1, *shape)[0]
+
+    seeded = handlers.seed(handlers.substitute(model, substitute_fn=value), rng_seed=0)
+    return dict(handlers.trace(seeded).get_trace(*args, **kwargs))
+
+
+def _latent(trace: dict[str, Any], draws: Draws) -> dict[str, Any]:
+    """The latent sites of a trace; a sentence for each kind of thing that has no evidence by integration."""
+    for name, site in trace.items():
+        if site["type"] == "plate" and site["args"][1] not in (None, site["args"][0]):
+            raise ValueError(f"Plate {name!r} takes a random subsample of the data: the evidence needs all of them.")
+        if site["type"] == "param":
+            raise ValueError(f"Site {name!r} is a numpyro.param, which has no prior; make it a sample site.")
+    latent = {n: s for n, s in trace.items() if s["type"] == "sample" and not s["is_observed"]}
+    if not latent:
+        raise ValueError("The model has no latent sites, so there is nothing to integrate: its log density is log Z.")
+    discrete = [name for name, site in latent.items() if site["fn"].support.is_discrete]
+    if discrete:
+        raise ValueError(
+            f"Sites {', '.join(discrete)} are discrete. Sum them out in the model (a mixture distribution, "
+            "logsumexp): bridge sampling integrates over real parameters."
+        )
+    missing = [name for name in latent if name not in draws]
+    if missing:
+        raise ValueError(f"There are no draws of the latent sites {', '.join(missing)}; found {', '.join(draws)}.")
+    unknown = [name for name in draws if name not in trace]
+    if unknown:
+        raise ValueError(
+            f"There are draws of {', '.join(unknown)}, which the model does not have: are they draws of another model, "
+            "or of another parametrisation of it?"
+        )
+    return latent
+
+
+def _site(name: str, site: dict[str, Any]) -> Site:
+    fn = site["fn"]
+    shape = tuple(fn.shape())
+    return Site(name, shape, tuple(biject_to(fn.support).inverse_shape(shape)), _is_improper(fn))
+
+
+def _is_improper(fn: Distribution) -> bool:
+    while not isinstance(fn, ImproperUniform):
+        inner = getattr(fn, "base_dist", None)
+        if inner is None:
+            return False
+        fn = inner
+    return True

@@ -1,0 +1,32 @@
+"""Declared experiments: cells that are computed in parallel, stored one by one and found again.
+
+A study (`Study`) lists its cells and computes one of them; `run` does the rest. `load_data` makes the data of a study
+from a name of the catalogue or from a CSV file.
+"""
+
+from __future__ import annotations
+
+from .cell import Cell, CellResult, Check
+from .data import StudyData
+from .labels import DataError
+from .load import load_data
+from .result import FinishedCell, StudyResult
+from .run import run
+from .store import DamagedCellWarning
+from .study import SIZES, Size, Study
+
+__all__ = [
+    "SIZES",
+    "Cell",
+    "CellResult",
+    "Check",
+    "DamagedCellWarning",
+    "DataError",
+    "FinishedCell",
+    "Size",
+    "Study",
+    "StudyData",
+    "StudyResult",
+    "load_data",
+    "run",
+]

@@ -1,0 +1,137 @@
+"""Data for a study: a set of the catalogue by name, or a CSV file; standardised, coded and hashed."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from bayes_lssvm import datasets
+from bayes_lssvm.base.provenance import data_hash
+from bayes_lssvm.base.standardisation import Standardiser
+from bayes_lssvm.base.typing import Array
+from bayes_lssvm.cli.output import listed, quoted
+
+from .csv_file import Raw, missing_note, read_csv
+from .data import StudyData
+from .labels import DataError, choose_coding
+
+MIN_ROWS = 10
+
+
+def load_data(source: str | Path, *, target: str | None = None, positive: str | None = None) -> StudyData:
+    """Data for a study.
+
+    Rows with missing values and inputs that do not vary are left out, which the notes say. A target of text or of two
+    distinct values is classes, any other is a real number, which is standardised.
+
+    Parameters
+    ----------
+    source : str or path
+        The name of a data set of `bayes_lssvm.datasets`, or a CSV file with a header.
+    target : str, optional
+        The target's column; needed for a file.
+    positive : str, optional
+        The class that is +1; with more than two classes, against the rest.
+
+    Raises
+    ------
+    DataError
+        A ValueError: a sentence that says what is wrong with the data.
+    """
+    if _is_file(source):
+        path = Path(source)
+        if not path.is_file():
+            raise DataError(f"There is no file {str(source)!r}.")
+        return _standardised(path.stem, str(path), read_csv(path, target, positive))
+    return _standardised(str(source), str(source), _catalogued(str(source), target, positive))
+
+
+def _is_file(source: str | Path) -> bool:
+    """A path, or a text that looks like one."""
+    separators = [s for s in (os.sep, os.altsep) if s]
+    return isinstance(source, Path) or Path(source).suffix != "" or any(s in source for s in separators)
+
+
+def _catalogued(name: str, target: str | None, positive: str | None) -> Raw:
+    try:
+        found = datasets.load(name)
+    except (ValueError, FileNotFoundError) as error:
+        raise DataError(f"{error} A file is given with its ending, my.csv, or with its folder.") from None
+    if found.target is None:
+        raise DataError(f"The data set {name!r} has no target, so there is nothing to infer.")
+    if target is not None and target != found.target_name:
+        raise DataError(f"The target of the data set {name!r} is {quoted(found.target_name)}, not {quoted(target)}.")
+    meaning = {str(c): text for c, text in zip(found.classes, found.target_names, strict=True)}
+    labels = np.array([meaning[str(label)] for label in found.target.tolist()])
+    whole = ~np.isnan(found.data).any(axis=1)
+    tally = Counter(labels[whole].tolist())
+    counts = {text: tally[text] for text in found.target_names if tally[text]}
+    coding = choose_coding(counts, meaning.get(positive or "", positive), f"{name}: the target")
+    missing = int(np.sum(~whole))
+    notes = (missing_note(missing, len(labels) - missing),) if missing else ()
+    X_test = y_test = None
+    if found.test_data is not None and found.test_target is not None:
+        X_test, y_test = found.test_data, coding(np.array([meaning[str(c)] for c in found.test_target.tolist()]))
+    return Raw(
+        found.data[whole],
+        coding(labels[whole]),
+        found.feature_names,
+        found.target_name,
+        coding,
+        notes,
+        X_test,
+        y_test,
+    )
+
+
+def _standardised(name: str, source: str, raw: Raw) -> StudyData:
+    if len(raw.X) < MIN_ROWS:
+        raise DataError(f"{source} has {len(raw.X)} usable rows; a study needs at least {MIN_ROWS}.")
+    varies = _varies(raw.X)
+    if not varies.any():
+        raise DataError(f"{source}: no input column varies, so there is nothing to learn from.")
+    notes = list(raw.notes)
+    if not varies.all():
+        constant = [n for n, v in zip(raw.feature_names, varies, strict=True) if not v]
+        notes.append(f"Inputs that do not vary were left out: {listed(map(quoted, constant), 10)}.")
+    # in row order: means are summed in the order of memory, and all of the project sums rows
+    X = np.ascontiguousarray(raw.X[:, varies])
+    X_test = None if raw.X_test is None else np.ascontiguousarray(raw.X_test[:, varies])
+    # of the numbers as they came: a mean that another NumPy rounds otherwise does not make them other data
+    hashed = [part for part in (X, raw.y, X_test, raw.y_test) if part is not None]
+    y = raw.y
+    if raw.coding is None:
+        if np.ptp(y) == 0:
+            raise DataError(f"{source}: the target is {y[0]:g} in all rows, so there is nothing to learn.")
+        mean, sd = float(y.mean()), float(y.std(ddof=1))
+        y = (y - mean) / sd
+        notes.append(f"The target was standardised: its mean is {mean:.6g}, its standard deviation {sd:.6g}.")
+    scale = Standardiser.fit(X)
+    return StudyData(
+        name=name,
+        X=_frozen(scale(X)),
+        y=_frozen(y),
+        task="regression" if raw.coding is None else "classification",
+        feature_names=tuple(n for n, v in zip(raw.feature_names, varies, strict=True) if v),
+        target_name=raw.target_name,
+        class_names=None if raw.coding is None else raw.coding.names,
+        X_test=None if X_test is None else _frozen(scale(X_test)),
+        y_test=None if raw.y_test is None else _frozen(raw.y_test),
+        sha256=data_hash(*hashed),
+        notes=tuple(notes),
+    )
+
+
+def _varies(X: Array) -> Array:
+    """Which columns have a variance above rounding, as the standardiser sees it; of shape (d,)."""
+    return X.std(axis=0, ddof=1) > 10 * np.finfo(float).eps * np.abs(X).max(axis=0)
+
+
+def _frozen(array: Array) -> Array:
+    """An array that a cell cannot change under the next one's feet."""
+    array = np.array(array, dtype=float)
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,152 @@
+"""Run a study: read what is stored, compute what is missing, store each cell as it comes."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from tqdm.auto import tqdm
+
+from .cell import Cell
+from .compute import Outcome
+from .data import StudyData
+from .result import FinishedCell, StudyResult
+from .schedule import in_processes, on_cluster
+from .store import CellStore
+from .study import SIZES, Size, Study
+
+
+def run(
+    study: Study,
+    data: StudyData | None,
+    *,
+    size: Size = "quick",
+    folder: str | Path,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    progress: bool = True,
+) -> StudyResult:
+    """All cells of a study.
+
+    Killed or interrupted, it continues where it stopped when it is called again. A cell whose computation raises an
+    error that data can cause is listed in `failed` and tried again at the next call.
+
+    Parameters
+    ----------
+    study : Study
+    data : StudyData or None
+        Not looked at by a study that simulates.
+    size : "toy", "quick" or "full"
+    folder : path
+        Where cells are kept, and found again.
+    jobs : int
+        Processes; −1 for as many as there are cores.
+    scheduler : str, optional
+        Address of a Dask scheduler, whose workers compute instead.
+    progress : bool
+        Show a bar, on a terminal, and say which stored cells are not used.
+    """
+    if size not in SIZES:
+        raise ValueError(f"size must be one of {', '.join(SIZES)}, got {size!r}.")
+    if jobs == 0:
+        raise ValueError("jobs must be a number of processes, or −1 for all cores, got 0.")
+    if study.needs_data and data is None:
+        raise ValueError(f"The study {study.name!r} needs data; give a data set's name or a CSV file.")
+    data = data if study.needs_data else None
+    cells = _declared(study, data, size)
+    store = CellStore(Path(folder), study, data, size)
+    finished: dict[str, FinishedCell] = {}
+    origins: list[dict[str, Any]] = []
+    changed: dict[str, str] = {}
+    for cell in cells:
+        reading = store.read(cell)
+        if reading.finished is not None:
+            finished[cell.key] = reading.finished
+            origins.append(reading.provenance)
+        elif reading.changed:
+            changed[cell.key] = reading.changed
+    if changed and progress:
+        print(_changed_sentence(study, changed), file=sys.stderr)
+    missing = {cell.key: cell for cell in cells if cell.key not in finished}
+    work = list(missing.values())
+    outcomes: Generator[Outcome, None, None] = (
+        in_processes(study, work, data, jobs) if scheduler is None else on_cluster(study, work, data, scheduler)
+    )
+    bar = tqdm(
+        total=len(cells),
+        initial=len(finished),
+        desc=study.name,
+        unit="cell",
+        smoothing=0.0,  # cells differ in length: the time left comes from the mean of all
+        disable=None if progress else True,
+    )
+    with bar, closing(outcomes), warnings.catch_warnings():
+        # joblib replaces a worker that has grown by 300 MB, as those that compile programs do
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
+        for outcome in outcomes:
+            finished[outcome.key] = store.write(missing[outcome.key], outcome)
+            origins.append(outcome.record["provenance"])
+            bar.update()
+    return StudyResult(
+        study.name,
+        study.title,
+        size,
+        None if data is None else data.describe(),
+        tuple(finished[cell.key] for cell in cells),
+        _provenance(study, data, size, tuple(finished.values()), origins),
+        store.folder,
+    )
+
+
+def _declared(study: Study, data: StudyData | None, size: Size) -> list[Cell]:
+    """The study's cells; two that would share a file are refused."""
+    cells = study.cells(data, size)
+    if not cells:
+        raise ValueError(f"The study {study.name!r} has no cells for these data at size {size!r}.")
+    seen: set[str] = set()
+    for cell in cells:
+        if cell.key.casefold() in seen:  # some file systems do not tell A from a
+            raise ValueError(f"The study {study.name!r} has two cells with the key {cell.key!r}; keys name files.")
+        seen.add(cell.key.casefold())
+    return cells
+
+
+def _changed_sentence(study: Study, changed: dict[str, str]) -> str:
+    key, why = next(iter(changed.items()))
+    if len(changed) == 1:
+        return f"{study.name}: the stored cell {key} is of another run ({why}) and is computed again."
+    return f"{study.name}: {len(changed)} stored cells are of another run ({key}: {why}, …) and are computed again."
+
+
+def _provenance(
+    study: Study,
+    data: StudyData | None,
+    size: Size,
+    finished: Sequence[FinishedCell],
+    origins: Sequence[dict[str, Any]],
+) -> dict[str, Any]:
+    """Where the numbers come from. It holds nothing of this call, so that the same cells give the same record."""
+    names = dict.fromkeys(name for origin in origins for name in origin["versions"])
+    dates = sorted(origin["date"] for origin in origins)
+    return {
+        "study": study.name,
+        "version": study.version,
+        "size": size,
+        "data_sha256": None if data is None else data.sha256,
+        "cells": len(finished),
+        "seeds": sorted({f.cell.seed for f in finished}),
+        "versions": {n: _several(origin["versions"].get(n) for origin in origins) for n in names},
+        "platform": _several(origin["platform"] for origin in origins),
+        "first_date": dates[0],
+        "date": dates[-1],
+        "seconds": sum(f.seconds for f in finished),
+    }
+
+
+def _several(values: Any) -> str:
+    """The one value, or all of them where cells were computed in different places."""
+    return ", ".join(sorted({str(value) for value in values}))

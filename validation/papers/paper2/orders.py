@@ -1,0 +1,58 @@
+"""The order of the classes, on which minimal output coding depends and which paper 2 does not print.
+
+Two bits set three or four classes apart by two of their three dichotomies, so there are three different codes. The
+tables take the order of `paper2_data`; the other two codes are scored beside it, on the same parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+
+from bayes_lssvm.base.typing import AnyArray
+from validation.harness import StudyResult
+
+from .algorithms import Fitted, scored
+from .data import Parts
+
+# Entry i is the place of class i in the code book. Each order leaves out another dichotomy than the sorted one does.
+MOC_ORDERS: dict[int, tuple[tuple[int, ...], ...]] = {3: ((1, 0, 2), (2, 1, 0)), 4: ((0, 1, 3, 2), (0, 3, 2, 1))}
+
+
+def other_orders(part: Parts, fit: Callable[[AnyArray], Fitted], decodings: Collection[str]) -> list[dict[str, Any]]:
+    """Accuracies of minimal output coding by the other orders of the classes.
+
+    Empty beyond four classes, and where the training part lacks a class.
+
+    Parameters
+    ----------
+    part : Parts
+    fit : callable
+        Designs a classifier on the training part with the classes at these places.
+    decodings : collection of str
+        Whose accuracies are wanted.
+    """
+    if len(np.unique(part.y_train)) < len(part.names):
+        return []
+    found = []
+    for order in MOC_ORDERS.get(len(part.names), ()):
+        scores = scored(fit(np.array(order)).predict(part.X_test), part.y_test, part.classes)
+        accuracies = {decoding: scores[decoding]["accuracy"] for decoding in decodings}
+        found.append({"order": [part.names[order.index(place)] for place in range(len(order))], **accuracies})
+    return found
+
+
+def moc_orders(result: StudyResult, name: str, kernel: str, decodings: Collection[str]) -> dict[str, dict[str, float]]:
+    """Mean accuracies of minimal output coding by order and decoding; empty beyond four classes."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for finished in result.cells:
+        s = finished.cell.settings
+        if (s["data"], s["kernel"]) == (name, kernel):
+            for other in finished.values.get("orders", ()):
+                found.setdefault(", ".join(other["order"]), []).append(other)
+    return {
+        order: {decoding: float(np.mean([one[decoding] for one in ones])) for decoding in decodings}
+        for order, ones in found.items()
+    }

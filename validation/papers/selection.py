@@ -1,0 +1,122 @@
+"""A part of a table's cells, and the cells that are there without computing any.
+
+Cells of a part have the keys and identities of the whole table's, so parts that are computed in turn add up to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from validation.harness import Cell, CellResult, FinishedCell, Size, Study, StudyData, StudyResult
+from validation.harness.run import _provenance
+from validation.harness.store import CellStore
+
+DATA = "as the table names them; each cell holds the hash of its set"
+
+
+@dataclass(frozen=True)
+class Selected:
+    """A study with some of its cells.
+
+    Attributes
+    ----------
+    study : Study
+    sets : tuple of str
+        Data sets; empty for all.
+    randomisations : int or None
+        The first so many.
+    algorithms : tuple of str
+        Algorithms; empty for all.
+    """
+
+    study: Study
+    sets: tuple[str, ...] = ()
+    randomisations: int | None = None
+    algorithms: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As of the whole, so that cells are kept in one place."""
+        return self.study.name
+
+    @property
+    def title(self) -> str:
+        """As of the whole."""
+        return self.study.title
+
+    @property
+    def version(self) -> int:
+        """As of the whole."""
+        return self.study.version
+
+    @property
+    def needs_data(self) -> bool:
+        """As of the whole."""
+        return self.study.needs_data
+
+    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
+        """The cells of the part; a data set or an algorithm without any is refused."""
+        cells = self.study.cells(data, size)
+        for what, names, of in (("data set", self.sets, set_of), ("algorithm", self.algorithms, algorithm_of)):
+            known = [name for name in dict.fromkeys(map(of, cells)) if name]
+            for name in names:
+                if name not in known:
+                    has = ", ".join(known) or "none"
+                    raise ValueError(f"{self.name} has no {what} {name!r} at size {size!r} here; it has {has}.")
+            cells = [cell for cell in cells if not names or of(cell) in names]
+        return [c for c in cells if self.randomisations is None or randomisation_of(c) < self.randomisations]
+
+    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
+        """As of the whole."""
+        return self.study.compute(cell, data)
+
+
+def set_of(cell: Cell) -> str:
+    """The data set of a cell."""
+    settings = cell.settings
+    return str(settings.get("data") or settings.get("set") or cell.key.split(".")[0])
+
+
+def algorithm_of(cell: Cell) -> str:
+    """The algorithm of a cell, kernel and coding for a multiclass one; nothing for a table without algorithms."""
+    settings = cell.settings
+    if "coding" in settings:
+        return f"{settings['kernel']}-{settings['coding']}"
+    return str(settings.get("algorithm", ""))
+
+
+def randomisation_of(cell: Cell) -> int:
+    """The randomisation of a cell; 0 for one that has none."""
+    return int(cell.settings.get("randomisation", 0))
+
+
+def stored(study: Study, *, size: Size, folder: str | Path) -> StudyResult | None:
+    """The finished cells of a study, nothing computed; None where there are none."""
+    store = CellStore(Path(folder), study, None, size)
+    found, origins = [], []
+    for cell in study.cells(None, size):
+        reading = store.read(cell)
+        if reading.finished is not None:
+            found.append(reading.finished)
+            origins.append(reading.provenance)
+    if not found:
+        return None
+    record = {**_provenance(study, None, size, found, origins), "data": DATA}
+    return StudyResult(study.name, study.title, size, None, tuple(found), record, store.folder)
+
+
+def with_failures(result: StudyResult, failed: Sequence[FinishedCell]) -> StudyResult:
+    """A result with cells of this run that could not be computed, which are kept nowhere."""
+    return replace(result, cells=(*result.cells, *failed))
+
+
+def largest(study: Study, folder: str | Path) -> StudyResult | None:
+    """What is there at the largest size of which something is there."""
+    sizes: tuple[Size, ...] = ("full", "quick", "toy")
+    for size in sizes:
+        result = stored(study, size=size, folder=folder)
+        if result is not None:
+            return result
+    return None

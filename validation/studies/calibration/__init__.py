@@ -1,0 +1,57 @@
+"""Simulation-based calibration: are the posteriors of the hyperparameters, and their intervals, what they claim to be?
+
+Hyperparameters are drawn from the prior and data from the model (`simulation`); each method says where the truth lies
+in its posterior (`methods`, `pit`), which must be uniform over many sets (`uniformity`), and how often its intervals
+cover (`coverage`). `python -m validation.studies.calibration` runs it.
+"""
+
+from .catalogue import METHODS, methods_of
+from .coverage import Coverage, coverage, wilson
+from .methods import ClosedForm, Draws, Laplace, Method, Outcome, Quadrature
+from .run import DamagedBlockWarning, OtherRunError, Record, Results, run
+from .samplers import Marginalised, Program
+from .simulation import Problem, Setting, SimulatedSet
+from .study import STUDY
+from .tables import Regime, Row, as_text, regime_text, regimes, rows_of
+from .uniformity import Band, Uniformity, band_p_value, ecdf, ecdf_band, uniformity
+from .whole import SCENARIOS, Scenario, summary
+
+__all__ = [
+    "METHODS",
+    "SCENARIOS",
+    "STUDY",
+    "Band",
+    "ClosedForm",
+    "Coverage",
+    "DamagedBlockWarning",
+    "Draws",
+    "Laplace",
+    "Marginalised",
+    "Method",
+    "OtherRunError",
+    "Outcome",
+    "Problem",
+    "Program",
+    "Quadrature",
+    "Record",
+    "Regime",
+    "Results",
+    "Row",
+    "Scenario",
+    "Setting",
+    "SimulatedSet",
+    "Uniformity",
+    "as_text",
+    "band_p_value",
+    "coverage",
+    "ecdf",
+    "ecdf_band",
+    "methods_of",
+    "regime_text",
+    "regimes",
+    "rows_of",
+    "run",
+    "summary",
+    "uniformity",
+    "wilson",
+]

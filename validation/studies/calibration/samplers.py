@@ -1,0 +1,84 @@
+"""Samplers to be calibrated: functions (X, y, seed) → draws of the log parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayes_lssvm.base.typing import Array
+from bayes_lssvm.kernels import Kernel
+from bayes_lssvm.marginal import marginalise
+from bayes_lssvm.priors import HyperPrior
+
+
+@dataclass(frozen=True)
+class Marginalised:
+    """Draws of `marginalise`: the chains of NUTS as they are, those of other methods through `sample`.
+
+    Parameters
+    ----------
+    method : str
+    kernel : Kernel
+    prior : HyperPrior
+    fixed_kernel : bool
+    chains, warmup, draws : int
+        Of NUTS; other methods give `draws` independent ones.
+    """
+
+    method: str
+    kernel: Kernel
+    prior: HyperPrior
+    fixed_kernel: bool
+    chains: int = 4
+    warmup: int = 500
+    draws: int = 1000
+
+    def __call__(self, X: Array, y: Array, seed: int) -> dict[str, Array]:
+        own: dict[str, Any] = {}
+        if self.method == "nuts":
+            own = {"chains": self.chains, "warmup": self.warmup, "draws": self.draws}
+        posterior = marginalise(
+            X,
+            y,
+            kernel=self.kernel,
+            prior=self.prior,
+            fixed_kernel=self.fixed_kernel,
+            method=self.method,
+            seed=seed,
+            progress=False,
+            **own,
+        )
+        if posterior.chains is not None and np.ptp(posterior.weights) == 0.0:
+            return dict(zip(posterior.names, posterior.nodes.T, strict=True))
+        drawn = posterior.sample(self.draws, seed=seed)
+        return {name: drawn[name] for name in posterior.names}
+
+
+@dataclass(frozen=True)
+class Program:
+    """Draws of the function-space program in `models`, a Cholesky factor at every step, by NUTS."""
+
+    kernel: Kernel
+    prior: HyperPrior
+    fixed_kernel: bool
+    chains: int = 4
+    warmup: int = 500
+    draws: int = 500
+
+    def __call__(self, X: Array, y: Array, seed: int) -> dict[str, Array]:
+        from models.gaussian_process import GaussianProcess
+        from models.sampling import sample
+
+        program = GaussianProcess(self.kernel, self.prior, self.fixed_kernel)
+        found = sample(
+            program,
+            *program.data(X, y),
+            seed=seed,
+            chains=self.chains,
+            warmup=self.warmup,
+            draws=self.draws,
+            progress=False,
+        )
+        return {name: np.asarray(found.flat(name)) for name in found.draws if name.startswith("log_")}

@@ -1,0 +1,253 @@
+"""Can the probabilities of several classes be believed? Bayesian decoding, votes, coupling and calibrated SVMs.
+
+Each randomisation splits a data set 2/3 to 1/3 within classes, and all methods see the same rows. LS-SVMs have one
+kernel for all members: RBF, at the maximum of the summed evidence, or linear. The decodings share a fit:
+
+    Bayes     P(c_m | x) by Bayes' rule from the members' moderated outputs (paper 2, eqs 17 to 20)
+    coupling  pairwise probabilities brought together by least squares
+    votes     Hamming's: each member has one vote for every class on the side it decides for. Votes are no
+              probabilities; the nearest thing is their share, (v_m + ½)/(Σ v + M/2), the half vote keeping log p finite
+
+scikit-learn's SVC, with C and one kernel width by a grid, has its margins calibrated by cross-validation: a sigmoid for
+each class against the rest ("sigmoid"), or one temperature of a softmax ("temperature").
+
+Scores are those of `validation.harness.scores`. Accuracy and log score are means over splits, and their differences
+from the first method's have paired standard errors. ECE is biased upwards by few points in a bin, so it is that of the
+test points of all splits together, and its difference has a standard error by the jackknife over splits. Splits share
+rows, so that errors for new data of the same kind are larger than these.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed, parallel_config
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
+from sklearn.svm import SVC
+from tqdm.auto import tqdm
+
+from bayes_lssvm import BayesLSSVMWarning, datasets
+from bayes_lssvm.base.files import write_bytes
+from bayes_lssvm.base.provenance import provenance
+from bayes_lssvm.base.standardisation import Standardiser
+from bayes_lssvm.base.typing import AnyArray, Array
+from bayes_lssvm.multiclass import MulticlassLSSVC, votes
+from validation.harness.scores import calibration_error, score
+
+SETS = ("veh", "gla", "led", "wine")
+REFERENCE = "ovo, Bayes"
+# name, kernel, coding, decodings
+LSSVMS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
+    ("ovo", "rbf", "ovo", ("Bayes", "coupling", "votes")),
+    ("ova", "rbf", "ova", ("Bayes", "votes")),
+    ("ecoc", "rbf", "ecoc", ("Bayes", "votes")),
+    ("linear ovo", "linear", "ovo", ("Bayes", "coupling")),
+    ("linear ova", "linear", "ova", ("Bayes",)),
+)
+CALIBRATIONS = ("sigmoid", "temperature")
+SCORES = (("log_score", "log score", 3), ("ece", "ECE", 3), ("accuracy", "accuracy %", 1))
+_FOLDS = 5
+_GRID = {"C": np.logspace(-1, 3, 5), "gamma": np.logspace(-2, 1, 4)}  # gamma in units of 1/d
+
+
+class Prediction(NamedTuple):
+    """Labels of shape (n,) and probabilities of shape (n, M) of the test rows."""
+
+    labels: AnyArray
+    probabilities: Array
+
+
+class Outcome(NamedTuple):
+    """One method on one split: its scores, and the confidence in each decision with whether it was right."""
+
+    scores: dict[str, float]
+    confidence: Array
+    correct: AnyArray
+
+
+class Compared(NamedTuple):
+    """A score over all splits, and how much larger it is than the reference's, with a paired standard error."""
+
+    value: float
+    difference: float
+    error: float
+
+
+class Summary(NamedTuple):
+    """One method on one data set, over all splits: accuracy in %, log score in nats, calibration error."""
+
+    data: str
+    method: str
+    n_splits: int
+    accuracy: Compared
+    log_score: Compared
+    ece: Compared
+
+
+def lssvms(X: Array, y: AnyArray, X_test: Array) -> dict[str, Prediction]:
+    """Every coding with its decodings."""
+    found = {}
+    for name, kernel, coding, decodings in LSSVMS:
+        model = MulticlassLSSVC(kernel, coding=coding, shared_kernel=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", BayesLSSVMWarning)  # members without signal are a matter of course here
+            model.fit(X, y)
+        for decoding in decodings:
+            found[f"{name}, {decoding}"] = decode(model, decoding, X_test)
+    return found
+
+
+def decode(model: MulticlassLSSVC, decoding: str, X: Array) -> Prediction:
+    """A fitted model's outputs brought together in one of the three ways."""
+    if decoding == "votes":
+        model.set_params(decoding="hamming")
+        return Prediction(model.predict(X), vote_shares(model.code_book_, model.outputs(X)))
+    model.set_params(decoding=decoding.lower())
+    P = model.predict_proba(X)
+    return Prediction(model.classes_[P.argmax(axis=1)], P)
+
+
+def vote_shares(code: Array, outputs: Array) -> Array:
+    """Shares of the votes of shape (n, M), with half a vote added to every class."""
+    signs = np.where(outputs > 0, 1.0, -1.0)
+    shares = votes(code, outputs)
+    total = (signs[:, None, :] == code).sum(axis=(1, 2))[:, None]
+    return np.asarray((shares * total + 0.5) / (total + 0.5 * len(code)))
+
+
+def svms(X: Array, y: AnyArray, X_test: Array, seed: int) -> dict[str, Prediction]:
+    """scikit-learn's SVC: C and width by cross-validated accuracy, then its margins calibrated by cross-validation."""
+    standardise = Standardiser.fit(X)
+    X, X_test = standardise(X), standardise(X_test)
+    folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
+    grid = {"C": _GRID["C"].tolist(), "gamma": (_GRID["gamma"] / X.shape[1]).tolist()}
+    best = GridSearchCV(SVC(), grid, cv=folds, refit=False).fit(X, y).best_params_
+    found = {}
+    for method in CALIBRATIONS:
+        model = CalibratedClassifierCV(SVC(**best), method=method, cv=folds, ensemble=False).fit(X, y)
+        P = model.predict_proba(X_test)
+        found[f"SVC, {method}"] = Prediction(model.classes_[P.argmax(axis=1)], P)
+    return found
+
+
+def split_outcomes(name: str, seed: int) -> dict[str, Outcome]:
+    """All methods on one randomisation of a data set."""
+    X, y = datasets.load(name).Xy
+    X, X_test, y, y_test = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=seed)
+    classes = np.unique(y)
+    outcomes = {}
+    for method, (labels, P) in {**lssvms(X, y, X_test), **svms(X, y, X_test, seed)}.items():
+        decided = np.searchsorted(classes, labels)
+        scores = score(labels, P, y_test, classes)
+        outcomes[method] = Outcome(scores, P[np.arange(len(P)), decided], labels == y_test)
+    return outcomes
+
+
+def summarise(name: str, splits: Sequence[Mapping[str, Outcome]]) -> list[Summary]:
+    """Means and paired errors over splits; each split has every method, the reference among them."""
+    reference = [split[REFERENCE] for split in splits]
+    result = []
+    for method in splits[0]:
+        found = [split[method] for split in splits]
+        mean = {key: _paired(found, reference, key) for key in ("accuracy", "log_score")}
+        result.append(
+            Summary(name, method, len(splits), mean["accuracy"], mean["log_score"], _pooled(found, reference))
+        )
+    return result
+
+
+def _paired(found: Sequence[Outcome], reference: Sequence[Outcome], key: str) -> Compared:
+    """The mean of a score over splits."""
+    ours, theirs = (np.array([outcome.scores[key] for outcome in each]) for each in (found, reference))
+    apart, n = ours - theirs, len(ours)
+    error = float(apart.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+    return Compared(float(ours.mean()), float(apart.mean()), error)
+
+
+def _pooled(found: Sequence[Outcome], reference: Sequence[Outcome]) -> Compared:
+    """The calibration error of the test points of all splits together, with a jackknifed error."""
+    n = len(found)
+    apart = [pooled_ece(found, i) - pooled_ece(reference, i) for i in range(n)] if n > 1 else [np.nan]
+    value = pooled_ece(found)
+    return Compared(value, value - pooled_ece(reference), float(np.std(apart) * np.sqrt(n - 1)))
+
+
+def pooled_ece(outcomes: Sequence[Outcome], without: int | None = None) -> float:
+    """Calibration error of the test points of all splits together, one split left out if asked for."""
+    kept = [outcome for i, outcome in enumerate(outcomes) if i != without]
+    return calibration_error(np.concatenate([o.confidence for o in kept]), np.concatenate([o.correct for o in kept]))
+
+
+def compare(names: Sequence[str] = SETS, *, n_splits: int = 10, seed: int = 0, jobs: int = 1) -> list[Summary]:
+    """Every method on each data set, `jobs` splits at a time."""
+    cells = [(name, seed + k) for name in names for k in range(n_splits)]
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        runs = Parallel(n_jobs=jobs, return_as="generator")(delayed(split_outcomes)(*cell) for cell in cells)
+        found = list(tqdm(runs, total=len(cells), desc="splits", disable=None, leave=False))
+    return [row for i, name in enumerate(names) for row in summarise(name, found[i * n_splits : (i + 1) * n_splits])]
+
+
+def tables(rows: Sequence[Summary]) -> str:
+    """A Markdown table for each score: methods by data sets, with the differences from the reference."""
+    return "\n\n".join(_table(rows, key, title, digits) for key, title, digits in SCORES)
+
+
+def _table(rows: Sequence[Summary], key: str, title: str, digits: int) -> str:
+    names, methods = (list(dict.fromkeys(getattr(row, field) for row in rows)) for field in ("data", "method"))
+    found = {(row.method, row.data): getattr(row, key) for row in rows}
+    lines = [f"| {title} | " + " | ".join(names) + " |", "| --- " * (1 + len(names)) + "|"]
+    for method in methods:
+        cells = []
+        for name in names:
+            value, apart, error = found[method, name]
+            rest = "" if method == REFERENCE else f" ({apart:+.{digits}f} ± {error:.{digits}f})"
+            cells.append(f"{value:.{digits}f}{rest}")
+        lines.append(f"| {method} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _plain(row: Summary) -> dict[str, Any]:
+    return {key: value._asdict() if isinstance(value, Compared) else value for key, value in row._asdict().items()}
+
+
+def record(rows: Sequence[Summary], names: Sequence[str], *, n_splits: int, seed: int) -> dict[str, Any]:
+    """The summaries with their provenance, as plain values."""
+    data = tuple(array for name in names for array in datasets.load(name).Xy)
+    settings = {"sets": list(names), "splits": n_splits, "seed": seed, "reference": REFERENCE}
+    return {"rows": [_plain(row) for row in rows], "provenance": provenance(settings=settings, data=data)}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """`python -m validation.studies.multiclass_calibration`: print the tables and write them as JSON."""
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.studies.multiclass_calibration", description=main.__doc__
+    )
+    parser.add_argument("names", nargs="*", default=list(SETS), help=f"data sets (default: {' '.join(SETS)})")
+    parser.add_argument("--splits", type=int, default=10, help="randomisations (default 10)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=-1, help="splits at a time (default: one for each core)")
+    parser.add_argument("--quick", action="store_true", help="two splits of the wine, to see that it runs")
+    parser.add_argument("--output", type=Path, default=Path("output/multiclass_calibration.json"))
+    options = parser.parse_args(argv)
+    if options.splits < 1:
+        parser.error(f"--splits must be at least 1, got {options.splits}.")
+    names, n_splits = (["wine"], 2) if options.quick else (options.names, options.splits)
+    for name in names:
+        datasets.load(name)  # a name that does not exist is refused before any work
+    rows = compare(names, n_splits=n_splits, seed=options.seed, jobs=options.jobs)
+    content = record(rows, names, n_splits=n_splits, seed=options.seed)
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(options.output, json.dumps(content, indent=1).encode())
+    print(tables(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
