@@ -44,8 +44,3 @@ def random_split(name: str, rows: int, n_train: int, randomisation: int) -> Spli
         raise ValueError(f"{n_train} of {rows} rows of {name!r} cannot be the training part: none or no test rows.")
     order = np.random.default_rng(seed_of(name, randomisation)).permutation(rows)
     return Split(np.sort(order[:n_train]), np.sort(order[n_train:]))
-
-
-def two_thirds(name: str, rows: int, randomisation: int) -> Split:
-    """The papers' partition: two thirds to train on, rounded to the nearest number of rows."""
-    return random_split(name, rows, round(2 * rows / 3), randomisation)

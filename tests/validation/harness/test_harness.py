@@ -111,7 +111,8 @@ class Numbers(Small):
         return CellResult({"log_evidence": found.log_evidence, "mean": found.mean()}, draws=tree)
 
 
-def _wait(ready, seconds: float = 60.0) -> None:
+def _wait(ready, seconds: float = 1200.0) -> None:
+    """Until it is ready; the limit is for a machine twenty times slower than a minute's wait needs."""
     end = time.monotonic() + seconds
     while not ready():
         assert time.monotonic() < end, "waited in vain"
