@@ -39,7 +39,7 @@ from bayes_lssvm.base.provenance import provenance
 from bayes_lssvm.base.standardisation import Standardiser
 from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.multiclass import MulticlassLSSVC, votes
-from validation.harness.scores import calibration_error, score
+from validation.harness.scores import Decisions, calibration_gain, paired_gain, pooled_calibration_error, score
 
 SETS = ("veh", "gla", "led", "wine")
 REFERENCE = "ovo, Bayes"
@@ -65,11 +65,10 @@ class Prediction(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """One method on one split: its scores, and the confidence in each decision with whether it was right."""
+    """One method on one split: its scores, and its decisions."""
 
     scores: dict[str, float]
-    confidence: Array
-    correct: AnyArray
+    decisions: Decisions
 
 
 class Compared(NamedTuple):
@@ -146,7 +145,7 @@ def split_outcomes(name: str, seed: int) -> dict[str, Outcome]:
     for method, (labels, P) in {**lssvms(X, y, X_test), **svms(X, y, X_test, seed)}.items():
         decided = np.searchsorted(classes, labels)
         scores = score(labels, P, y_test, classes)
-        outcomes[method] = Outcome(scores, P[np.arange(len(P)), decided], labels == y_test)
+        outcomes[method] = Outcome(scores, Decisions(P[np.arange(len(P)), decided], labels == y_test))
     return outcomes
 
 
@@ -165,24 +164,14 @@ def summarise(name: str, splits: Sequence[Mapping[str, Outcome]]) -> list[Summar
 
 def _paired(found: Sequence[Outcome], reference: Sequence[Outcome], key: str) -> Compared:
     """The mean of a score over splits."""
-    ours, theirs = (np.array([outcome.scores[key] for outcome in each]) for each in (found, reference))
-    apart, n = ours - theirs, len(ours)
-    error = float(apart.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
-    return Compared(float(ours.mean()), float(apart.mean()), error)
+    ours, theirs = ([outcome.scores[key] for outcome in each] for each in (found, reference))
+    return Compared(float(np.mean(ours)), *paired_gain(ours, theirs))
 
 
 def _pooled(found: Sequence[Outcome], reference: Sequence[Outcome]) -> Compared:
-    """The calibration error of the test points of all splits together, with a jackknifed error."""
-    n = len(found)
-    apart = [pooled_ece(found, i) - pooled_ece(reference, i) for i in range(n)] if n > 1 else [np.nan]
-    value = pooled_ece(found)
-    return Compared(value, value - pooled_ece(reference), float(np.std(apart) * np.sqrt(n - 1)))
-
-
-def pooled_ece(outcomes: Sequence[Outcome], without: int | None = None) -> float:
-    """Calibration error of the test points of all splits together, one split left out if asked for."""
-    kept = [outcome for i, outcome in enumerate(outcomes) if i != without]
-    return calibration_error(np.concatenate([o.confidence for o in kept]), np.concatenate([o.correct for o in kept]))
+    """The calibration error of the test points of all splits together."""
+    ours, theirs = ([outcome.decisions for outcome in each] for each in (found, reference))
+    return Compared(pooled_calibration_error(ours), *calibration_gain(ours, theirs))
 
 
 def compare(names: Sequence[str] = SETS, *, n_splits: int = 10, seed: int = 0, jobs: int = 1) -> list[Summary]:

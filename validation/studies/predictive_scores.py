@@ -1,11 +1,7 @@
 """Does integrating the hyperparameters out improve class probabilities? Plug-in against fully Bayesian classifiers.
 
 Each randomisation splits a data set 2/3 to 1/3 within classes (Ripley's data have their own test set); both
-classifiers see the same rows. Scores of the test part:
-
-    log score   mean log probability of the true class (nats; larger is better)
-    Brier       mean squared error of the probability (smaller is better)
-    ECE         expected calibration error, ten bins of equal count: mean |mean probability − frequency|
+classifiers see the same rows. Scores of the test part are the binary ones of `validation.harness.scores`.
 """
 
 from __future__ import annotations
@@ -21,18 +17,9 @@ from tqdm.auto import tqdm
 
 from bayes_lssvm import BayesianLSSVC, BayesLSSVMWarning, FullyBayesianLSSVC, datasets
 from bayes_lssvm.base.typing import AnyArray, Array
+from validation.harness.scores import BinaryScores, binary_scores, paired_gain
 
 SETS = ("ripley", "hea", "pid")
-_BINS = 10
-
-
-class Scores(NamedTuple):
-    """Scores of probabilities of the second class."""
-
-    accuracy: float
-    log_score: float
-    brier: float
-    calibration_error: float
 
 
 class Comparison(NamedTuple):
@@ -41,24 +28,9 @@ class Comparison(NamedTuple):
     data: str
     method: str
     n_splits: int
-    scores: Scores
+    scores: BinaryScores
     log_score_gain: float
     gain_error: float
-
-
-def score(probability: Array, truth: AnyArray) -> Scores:
-    """Scores of P(second class) of shape (n,) for truths 0 or 1."""
-    truth = np.asarray(truth, dtype=float)
-    p = np.clip(probability, 1e-12, 1.0 - 1e-12)
-    order = np.argsort(p)
-    bins = [b for b in np.array_split(order, _BINS) if len(b)]
-    gaps = [len(b) * abs(float(p[b].mean() - truth[b].mean())) for b in bins]
-    return Scores(
-        accuracy=float(np.mean((p > 0.5) == (truth > 0.5))),
-        log_score=float(np.mean(np.log(np.where(truth > 0.5, p, 1.0 - p)))),
-        brier=float(np.mean((p - truth) ** 2)),
-        calibration_error=float(sum(gaps) / len(p)),
-    )
 
 
 def splits(name: str, n_splits: int, seed: int) -> list[tuple[Array, AnyArray, Array, AnyArray]]:
@@ -82,19 +54,18 @@ def compare(names: Sequence[str] = SETS, *, n_splits: int = 10, seed: int = 0) -
     makers: dict[str, Any] = {"plug-in": BayesianLSSVC, "fully Bayesian": FullyBayesianLSSVC}
     result = []
     for name in names:
-        found: dict[str, list[Scores]] = {method: [] for method in makers}
+        found: dict[str, list[BinaryScores]] = {method: [] for method in makers}
         for X, y, X_test, y_test in tqdm(splits(name, n_splits, seed), desc=name, disable=None, leave=False):
             for method, maker in makers.items():
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", BayesLSSVMWarning)
                     model = maker().fit(X, y)
-                found[method].append(score(model.predict_proba(X_test)[:, 1], y_test))
-        gains = np.array([b.log_score - a.log_score for a, b in zip(*found.values(), strict=True)])
-        error = float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else float("nan")
+                found[method].append(binary_scores(model.predict_proba(X_test)[:, 1], y_test))
+        gain = paired_gain(*([s.log_score for s in found[method]] for method in ("fully Bayesian", "plug-in")))
         for method, scores in found.items():
-            mean = Scores(*np.mean(scores, axis=0).tolist())
-            gain = float(gains.mean()) if method == "fully Bayesian" else 0.0
-            result.append(Comparison(name, method, len(scores), mean, gain, error))
+            mean = BinaryScores(*np.mean(scores, axis=0).tolist())
+            own = gain.mean if method == "fully Bayesian" else 0.0
+            result.append(Comparison(name, method, len(scores), mean, own, gain.error))
     return result
 
 

@@ -24,6 +24,7 @@ from bayes_lssvm.kernels import RBF
 from bayes_lssvm.levels.level3 import DEFAULT_PRIOR_SD, ErrorBars
 from bayes_lssvm.levels.moderation import MODERATIONS
 from bayes_lssvm.search.refinement import Objective
+from validation.harness.scores import binary_scores
 
 NEGATIVE_COPIES, POSITIVE_COPIES = 3, 1
 X1_RANGE, X2_RANGE = (-1.5, 1.5), (-0.5, 1.5)
@@ -186,20 +187,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def score(moderation: str, probability: Array, positive: AnyArray) -> Score:
-    """Log loss, Brier score and accuracy of P(y=+1) against the true labels.
-
-    `probability` must lie strictly between 0 and 1, as the moderated output does.
-    """
-    given = np.where(positive, probability, 1.0 - probability)
-    return Score(
-        moderation,
-        float(-np.log(given).mean()),
-        float(np.mean((1.0 - given) ** 2)),
-        float(np.mean((probability > 0.5) == positive)),
-    )
-
-
 def describe(criterion: str, model: BayesianLSSVC, X_test: Array, positive: AnyArray) -> Design:
     """Everything section 7.1 says about a fitted classifier, and its neighbours in the framework."""
     kernel, level3 = model.kernel_, model.level3_
@@ -238,9 +225,11 @@ def _scores(model: BayesianLSSVC, X_test: Array, positive: AnyArray) -> list[Sco
     # the three forms share one fit: only how probabilities are read off differs
     chosen = model.moderation
     try:
-        return [score(m, model.set_params(moderation=m).predict_proba(X_test)[:, 1], positive) for m in MODERATIONS]
+        found = {m: model.set_params(moderation=m).predict_proba(X_test)[:, 1] for m in MODERATIONS}
     finally:
         model.set_params(moderation=chosen)
+    scores = {m: binary_scores(probability, positive) for m, probability in found.items()}
+    return [Score(m, -s.log_score, s.brier, s.accuracy) for m, s in scores.items()]
 
 
 def evidence_curve(X: Array, y: Array, sigma: Array, *, prior_sd: float = DEFAULT_PRIOR_SD) -> EvidenceCurve:

@@ -9,8 +9,8 @@ import numpy as np
 from bayes_lssvm.base.typing import AnyArray
 from reports.frame.page import Page, Picture, Row, Section, Table
 from validation.harness import StudyResult
-from validation.studies.moderated_output import LABELS, Bin, Gain, gain, reliability
-from validation.studies.predictive_scores import score
+from validation.harness.scores import Gain, ReliabilityBin, binary_scores, log_score_gain, reliability
+from validation.studies.moderated_output import LABELS
 
 from .figures import Places, diagrams, differences, maps
 from .sentences import EXACT, Difference, Probabilities, difference, joined, signed, verdict
@@ -34,7 +34,11 @@ def page(result: StudyResult) -> Page:
     truth = np.array(own["y_test"])
     places = _places(result)
     apart = {name: difference(found, name, EXACT, places) for name in found if name != EXACT and EXACT in found}
-    gains = {n: gain(p.test, found["plug-in"].test, truth) for n, p in found.items()} if "plug-in" in found else {}
+    gains = (
+        {n: log_score_gain(p.test, found["plug-in"].test, truth) for n, p in found.items()}
+        if "plug-in" in found
+        else {}
+    )
     calibration = {name: reliability(p.test, truth) for name, p in found.items()}
     return Page(
         name=result.study,
@@ -84,12 +88,12 @@ def _places(result: StudyResult) -> Places:
 def _key_table(
     found: Mapping[str, Probabilities],
     gains: Mapping[str, Gain],
-    calibration: Mapping[str, tuple[Bin, ...]],
+    calibration: Mapping[str, tuple[ReliabilityBin, ...]],
     truth: AnyArray,
 ) -> Table:
     rows = []
     for name, p in found.items():
-        s = score(p.test, truth > 0)
+        s = binary_scores(p.test, truth)
         own = gains.get(name)
         change = "–" if own is None or name == "plug-in" else f"{signed(own.mean)} ± {own.error:.4f}"
         outside = f"{sum(b.outside for b in calibration[name])} of {len(calibration[name])}"
@@ -173,7 +177,7 @@ def _differences(found: Mapping[str, Probabilities], apart: Mapping[str, Differe
     )
 
 
-def _calibration(calibration: Mapping[str, tuple[Bin, ...]], class_name: str) -> Section:
+def _calibration(calibration: Mapping[str, tuple[ReliabilityBin, ...]], class_name: str) -> Section:
     return Section(
         "Calibration on the test set",
         pictures=(

@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from bayes_lssvm.base.typing import Array
 from reports.draw.figures import BLACK, BLUE, DARK_BLUE, DARK_RED, DIVERGING, GREEN, GREY, PURPLE, VERMILION
 from reports.frame.page import plain_label
-from validation.studies.moderated_output import LABELS, Bin
+from validation.harness.scores import ReliabilityBin
+from validation.studies.moderated_output import LABELS
 
 STYLE: dict[str, Any] = {"font.size": 9.5, "axes.titlesize": 10, "axes.labelsize": 9.5, "legend.frameon": False}
 LINES: dict[str, tuple[str, Any, str]] = {
@@ -135,7 +136,7 @@ def differences(places: Places, probability: Mapping[str, Array], reference: str
         return figure
 
 
-def diagrams(found: Mapping[str, tuple[Bin, ...]], class_name: str) -> Figure:
+def diagrams(found: Mapping[str, tuple[ReliabilityBin, ...]], class_name: str) -> Figure:
     """Reliability diagrams, one panel a method, with the band of chance about the diagonal."""
     with matplotlib.rc_context(STYLE):
         columns, rows = 3, -(-len(found) // 3)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bayes_lssvm.base.typing import AnyArray, Array
-from validation.studies.moderated_output import LABELS, Bin, Gain
+from validation.harness.scores import Gain, ReliabilityBin
+from validation.studies.moderated_output import LABELS
 
 from .figures import Places
 
@@ -69,7 +70,7 @@ def verdict(
     found: Mapping[str, Probabilities],
     apart: Mapping[str, Difference],
     gains: Mapping[str, Gain],
-    calibration: Mapping[str, tuple[Bin, ...]],
+    calibration: Mapping[str, tuple[ReliabilityBin, ...]],
 ) -> tuple[str, ...]:
     """What the numbers say."""
     sentences = []
@@ -160,7 +161,7 @@ def _of_scores(gains: Mapping[str, Gain]) -> str:
     return f"By the log score on the test set, {' and '.join(parts)} than the plug-in ({said} nats a point)."
 
 
-def _of_calibration(calibration: Mapping[str, tuple[Bin, ...]]) -> str:
+def _of_calibration(calibration: Mapping[str, tuple[ReliabilityBin, ...]]) -> str:
     said = "; ".join(
         f"{LABELS[name]} {sum(b.outside for b in bins)} of {len(bins)}" for name, bins in calibration.items()
     )

@@ -28,7 +28,6 @@ from reports.pages.papers import (
     verdict_sentences,
 )
 from validation.harness import Cell, FinishedCell, run
-from validation.harness.scores import calibration_error, score
 from validation.harness.splits import random_split, seed_of
 from validation.papers import TABLES, Entry, Published, ReproducedTable, get_study, get_table
 from validation.papers.__main__ import available, main
@@ -44,48 +43,6 @@ TABLE = "paper0-table1"
 
 def values_of(result):
     return {finished.cell.key: finished.values for finished in result.cells}
-
-
-# --- scores ----------------------------------------------------------------------------------------------------------
-
-
-def test_scores_by_hand():
-    p = np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.75, 0.25]])
-    found = score(np.array(["a", "b", "b", "a"]), p, np.array(["a", "b", "a", "b"]), np.array(["a", "b"]))
-    assert found["accuracy"] == found["error"] == 50.0
-    assert found["log_score"] == pytest.approx(np.mean(np.log([0.9, 0.8, 0.4, 0.25])))
-    assert found["brier"] == pytest.approx(np.mean([2 * 0.01, 2 * 0.04, 2 * 0.36, 2 * 0.5625]))
-    # bins of the top probability: (0.5, 0.6] wrong, (0.7, 0.8] one of two right, (0.8, 0.9] right
-    assert found["ece"] == pytest.approx((0.6 + abs(0.8 + 0.75 - 1.0) + 0.1) / 4)
-
-
-def test_scores_without_probabilities_and_of_a_sure_error():
-    assert set(score(np.array([1]), None, np.array([1]), np.array([-1, 1]))) == {"accuracy", "error"}
-    sure = score(np.array([1]), np.array([[0.0, 1.0]]), np.array([-1]), np.array([-1, 1]))
-    assert sure["log_score"] == pytest.approx(np.log(1e-12))
-    assert sure["ece"] == 1.0
-
-
-def test_calibration_error_of_calibrated_and_of_confident_predictions():
-    rng = np.random.default_rng(0)
-    confidence = rng.uniform(0.5, 1.0, 200_000)
-    correct = rng.random(200_000) < confidence
-    assert calibration_error(confidence, correct) < 0.01
-    assert calibration_error(np.ones(1000), np.arange(1000) % 4 > 0) == pytest.approx(0.25)
-
-
-@pytest.mark.parametrize(
-    ("labels", "p", "y", "match"),
-    [
-        ([1, 1], None, [1], "one shape"),
-        ([1], None, [3], "not in `classes`"),
-        ([1], [[0.5, 0.4]], [1], "sum to 1"),
-        ([1], [[1.0]], [1], r"shape \(1, 2\)"),
-    ],
-)
-def test_scores_refuse_what_does_not_fit(labels, p, y, match):
-    with pytest.raises(ValueError, match=match):
-        score(np.array(labels), None if p is None else np.array(p), np.array(y), np.array([-1, 1]))
 
 
 # --- statistics ------------------------------------------------------------------------------------------------------

@@ -6,18 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from bayes_lssvm import BayesianLSSVC, marginalise
 from bayes_lssvm.kernels import RBF
 from reports.pages.moderated_output import page
 from reports.pages.moderated_output.sentences import Probabilities, outside_error
 from validation.harness import Cell, FinishedCell, StudyData, StudyResult, load_data, run
+from validation.harness.scores import binary_scores
 from validation.studies import get_study
-from validation.studies.moderated_output import LABELS, METHODS, STUDY, gain, reliability
+from validation.studies.moderated_output import LABELS, METHODS, STUDY
 from validation.studies.moderated_output.methods import PRIOR, at_draw
 from validation.studies.moderated_output.points import describe, points_of
-from validation.studies.predictive_scores import score
 
 PLACES = {"points": 40, "test": 100, "grid": 13}
 
@@ -143,39 +142,13 @@ def test_the_map_is_the_plane_of_two_principal_components():
     assert line.plane.shape == (52, 1)
 
 
-# --- scores ----------------------------------------------------------------------------------------------------------
-
-
-def test_gain_is_a_paired_difference_of_log_scores():
-    truth = np.array([1.0, -1.0, 1.0])
-    found = gain(np.array([0.8, 0.4, 0.5]), np.array([0.4, 0.4, 0.25]), truth)
-    assert found.mean == pytest.approx(2 * np.log(2) / 3)
-    assert found.error == pytest.approx(np.std([np.log(2), 0.0, np.log(2)], ddof=1) / np.sqrt(3))
-    p, q = np.array([0.9, 0.2, 0.6]), np.array([0.7, 0.4, 0.6])
-    difference = score(p, truth > 0).log_score - score(q, truth > 0).log_score
-    assert gain(p, q, truth).mean == pytest.approx(difference)
-
-
-def test_reliability_has_bins_of_equal_count_with_binomial_bands():
-    rng = np.random.default_rng(1)
-    p = rng.uniform(size=2000)
-    right = np.where(rng.uniform(size=2000) < p, 1.0, -1.0)
-    bins = reliability(p, right)
-    assert [b.n for b in bins] == [200] * 10
-    assert sum(b.outside for b in bins) <= 2
-    assert [b.low for b in bins] == pytest.approx([binom.ppf(0.025, 200, b.probability) / 200 for b in bins])
-    wrong = reliability(p, -right)
-    assert sum(b.outside for b in wrong) >= 8
-    assert len(reliability(p[:12], right[:12])) == 2  # five points a bin at least
-
-
 # --- the page --------------------------------------------------------------------------------------------------------
 
 
 def test_the_page_of_a_run(toy, points):
     built = page(toy)
     assert [row.label for row in built.key_table.rows] == list(LABELS.values())
-    own = score(np.array(toy["plug-in"].values["test"]), points.y_test > 0)
+    own = binary_scores(np.array(toy["plug-in"].values["test"]), points.y_test)
     assert built.key_table.rows[0].cells[0] == f"{own.accuracy:.3f}"
     assert built.key_table.rows[0].cells[3] == f"{own.brier:.4f}"
     worst = np.abs(np.array(toy["plug-in"].values["test"]) - np.array(toy["mu-zeta-sigma"].values["test"])).max()

@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from bayes_lssvm import datasets
 from bayes_lssvm.multiclass import MulticlassLSSVC, code_book
+from validation.harness.scores import Decisions
 from validation.studies.multiclass_calibration import (
     CALIBRATIONS,
     LSSVMS,
@@ -76,9 +77,9 @@ def test_every_method_is_scored_on_the_same_test_rows(outcomes):
     assert list(outcomes) == METHODS
     assert METHODS[0] == REFERENCE
     for outcome in outcomes.values():
-        assert outcome.confidence.shape == outcome.correct.shape == (len(X_test),)
-        assert np.all((outcome.confidence > 0.0) & (outcome.confidence <= 1.0))
-        assert outcome.scores["accuracy"] == pytest.approx(100.0 * outcome.correct.mean())
+        assert outcome.decisions.confidence.shape == outcome.decisions.correct.shape == (len(X_test),)
+        assert np.all((outcome.decisions.confidence > 0.0) & (outcome.decisions.confidence <= 1.0))
+        assert outcome.scores["accuracy"] == pytest.approx(100.0 * outcome.decisions.correct.mean())
         assert outcome.scores["accuracy"] > 80.0
     X, X_test, y, _ = iris()
     found = svms(X, y, X_test, 3)["SVC, sigmoid"]
@@ -95,7 +96,7 @@ def test_test_labels_do_not_reach_the_classifiers(outcomes, monkeypatch):
     monkeypatch.setattr("validation.studies.multiclass_calibration.svms", lambda *_: {})
     again = split_outcomes("iris", 3)
     for method, outcome in again.items():
-        np.testing.assert_array_equal(outcome.confidence, outcomes[method].confidence)
+        np.testing.assert_array_equal(outcome.decisions.confidence, outcomes[method].decisions.confidence)
 
 
 def made_up(n_splits=4, n=50, seed=0):
@@ -108,15 +109,15 @@ def made_up(n_splits=4, n=50, seed=0):
         sure = np.minimum(right + 0.2, 1.0)
         splits.append(
             {
-                REFERENCE: Outcome({"accuracy": 70.0, "log_score": rng.normal()}, right, correct),
-                "sure": Outcome({"accuracy": 70.0, "log_score": rng.normal()}, sure, correct),
+                REFERENCE: Outcome({"accuracy": 70.0, "log_score": rng.normal()}, Decisions(right, correct)),
+                "sure": Outcome({"accuracy": 70.0, "log_score": rng.normal()}, Decisions(sure, correct)),
             }
         )
     return splits
 
 
 def ece_by_hand(outcomes):
-    p, c = (np.concatenate([getattr(o, key) for o in outcomes]) for key in ("confidence", "correct"))
+    p, c = (np.concatenate([getattr(o.decisions, key) for o in outcomes]) for key in ("confidence", "correct"))
     gaps = [
         abs(p[b].mean() - c[b].mean()) * b.mean() for k in range(10) if (b := (p > k / 10) & (p <= (k + 1) / 10)).any()
     ]

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.metrics import roc_curve
 
 from bayes_lssvm.base.typing import AnyArray, Array
-from validation.harness.scores import score
+from validation.harness.scores import roc_area, score
 
 CUT_OFFS = (0.5, 0.4, 0.3)
 """Of the paper's tables, in their order."""
@@ -50,7 +50,7 @@ def analyse(log_odds: Array, probability: Array, y: Array) -> dict[str, Any]:
     false_positive, true_positive, _ = roc_curve(y, log_odds, pos_label=1.0, drop_intermediate=False)
     both = score(np.where(probability > 0.5, 1.0, -1.0), np.column_stack([1.0 - probability, probability]), y, _CLASSES)
     return {
-        "auc": float(roc_auc_score(y, log_odds)),
+        "auc": roc_area(log_odds, y),
         "curve": _at_rates(false_positive, true_positive),
         "cut_offs": {f"{c:g}": at_cut_off(probability, y, c) for c in CUT_OFFS},
         **{name: both[name] for name in ("log_score", "brier", "ece")},

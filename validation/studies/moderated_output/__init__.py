@@ -20,9 +20,8 @@ from validation.harness import Cell, CellResult, Size, StudyData
 
 from .methods import METHODS
 from .points import describe, points_of
-from .scores import BINS, COVERAGE, Bin, Gain, gain, reliability
 
-__all__ = ["BINS", "COVERAGE", "LABELS", "METHODS", "STUDY", "Bin", "Gain", "ModeratedOutput", "gain", "reliability"]
+__all__ = ["LABELS", "METHODS", "STUDY", "ModeratedOutput"]
 
 LABELS = {
     "plug-in": "plug-in",
