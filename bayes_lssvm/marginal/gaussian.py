@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import Array
 from ..linalg.spectrum import TridiagonalReduction
+from ..search.climb import Stop, climb_from_each
 from .density import Density
 from .rules.level2 import log_integrand, peak
 
@@ -24,8 +24,7 @@ _HOPELESS = 30.0  # nats behind the best start
 _SAME_MODE = 0.02
 _GAMMA_STEP = 0.5
 _LOWEST_GAMMA_LAMBDA = 1e-6
-_WALL = 1e3
-_TIGHT = {"ftol": 1e-14, "gtol": 1e-7, "maxiter": 500}
+_TIGHT = Stop(1e-14, 1e-7, 500)
 
 
 @dataclass(frozen=True)
@@ -52,11 +51,10 @@ class Mode:
 def find_modes(density: Density) -> tuple[Mode, ...]:
     """The modes of the posterior that have a curvature, the best first."""
     bounds = _bounds(density)
-    climbs = [_climb(density, start, bounds) for start in _starts(density, bounds)]
     modes: list[Mode] = []
-    for position in sorted(climbs, key=lambda x: -density.value_and_gradient(x).value):
-        if all(np.abs(position - known.position).max() > _SAME_MODE for known in modes):
-            mode = _gaussian(density, position)
+    for end in climb_from_each(density.value_and_gradient, _starts(density, bounds), bounds, _TIGHT):
+        if all(np.abs(end.position - known.position).max() > _SAME_MODE for known in modes):
+            mode = _gaussian(density, end.position)
             if mode is not None:
                 modes.append(mode)
     if not modes:
@@ -110,20 +108,6 @@ def _peaks_over_gamma(reduction: TridiagonalReduction, density: Density) -> list
     padded = np.concatenate([[-np.inf], values, [-np.inf]])
     peaks = np.flatnonzero((values >= padded[:-2]) & (values > padded[2:]))
     return [(float(m[i]), float(m[i] + u[i])) for i in peaks]
-
-
-def _climb(density: Density, start: Array, bounds: Array) -> Array:
-    best = density.value_and_gradient(start).value
-
-    def cost(x: Array) -> tuple[float, Array]:
-        nonlocal best
-        value, gradient = density.value_and_gradient(x)
-        if not np.isfinite(value):
-            return -best + _WALL, np.zeros_like(x)  # the line search turns back
-        best = max(best, value)
-        return -value, -gradient
-
-    return np.asarray(minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options=_TIGHT).x)
 
 
 def _gaussian(density: Density, position: Array) -> Mode | None:

@@ -11,15 +11,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from ..base.typing import Array
 from ..levels.level2 import log_evidence, log_evidence_gradient, log_evidence_hessian, optimise
 from ..linalg.spectrum import Reduction
 from ..priors import HyperPrior
+from ..search.climb import Stop, climb_from_each
 
 _SMALLEST = 1e-100  # of γλ, whose square must not underflow
-_EXACT = {"ftol": 1e-15, "gtol": 1e-8, "maxiter": 1000}
+_EXACT = Stop(1e-15, 1e-8, 1000)
 
 
 class LaplaceEvidence(NamedTuple):
@@ -42,16 +42,15 @@ def laplace_evidence(reduction: Reduction, prior: HyperPrior) -> LaplaceEvidence
         mu, gamma = float(np.exp(x[0])), float(np.exp(x[1] - x[0]))
         return mu, mu * min(max(gamma, _SMALLEST / reduction.lambda_max), reduction.gamma_max)
 
-    def cost(x: Array) -> tuple[float, Array]:
+    def log_density(x: Array) -> tuple[float, Array]:
         mu, zeta = within(x)
         value = log_evidence(reduction, mu, zeta) + sum(float(p.log_density(v)) for p, v in zip(parts, x, strict=True))
         own = np.array([float(p.gradient(v)) for p, v in zip(parts, x, strict=True)])
-        return -value, -(log_evidence_gradient(reduction, mu, zeta) + own)
+        return value, log_evidence_gradient(reduction, mu, zeta) + own
 
-    limits = [p.support for p in parts]
-    starts = np.clip(starts, [low for low, _ in limits], [high for _, high in limits])
-    runs = [minimize(cost, s, jac=True, method="L-BFGS-B", bounds=limits, options=_EXACT) for s in starts]
-    mode = min(runs, key=lambda run: float(run.fun)).x
+    limits = np.array([p.support for p in parts])
+    best = climb_from_each(log_density, np.clip(starts, *limits.T), limits, _EXACT)[0]
+    mode = best.position
     precision = -log_evidence_hessian(reduction, *within(mode)) + np.diag(
         [float(p.curvature(v)) for p, v in zip(parts, mode, strict=True)]
     )
@@ -60,5 +59,5 @@ def laplace_evidence(reduction: Reduction, prior: HyperPrior) -> LaplaceEvidence
         raise ValueError(
             "The posterior of log μ and log ζ has no mode with curvature, so Laplace's method has nothing to say."
         )
-    value = -cost(mode)[0] + np.log(2.0 * np.pi) - 0.5 * log_det
-    return LaplaceEvidence(float(value), np.asarray(mode), np.asarray(np.linalg.inv(precision), dtype=float))
+    value = best.value + np.log(2.0 * np.pi) - 0.5 * log_det
+    return LaplaceEvidence(float(value), mode, np.asarray(np.linalg.inv(precision), dtype=float))

@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize
 
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
+from ..search.climb import Stop, at_edge, climb
 from ..search.line import maximise_on_line
 from ..search.refinement import inverse_curvature, is_peak, quasi_newton, spread_subset, without_repeats
 from .objective import SharedObjective, tasks_of
@@ -69,13 +69,13 @@ def refine_shared(
     starts = without_repeats(np.clip(kernel.starting_points(objective.X), bounds[:, 0], bounds[:, 1]))
     rng = np.random.default_rng(seed)
     small, smallest = (_subset(objective, labels, code, size, rng) for size in (_SUBSET, _SIFTED))
-    climb = _climb_line if kernel.log_params.size == 1 else _climb_gradient
+    ascend = _climb_line if kernel.log_params.size == 1 else _climb_gradient
     chosen = _promising(smallest, kernel, starts)
-    climbed = [climb(small, kernel, start, bounds, _POLISHED if small is objective else _ROUGH) for start in chosen]
+    climbed = [ascend(small, kernel, start, bounds, _POLISHED if small is objective else _ROUGH) for start in chosen]
     best = _best(small, kernel, climbed)
     if small is not objective:
         best = _polish(objective, small, kernel, best, bounds)
-    edge = np.isclose(best.position, bounds[:, 0], atol=1e-6) | np.isclose(best.position, bounds[:, 1], atol=1e-6)
+    edge = at_edge(best.position, bounds)
     names = tuple(name for name, out in zip(kernel.param_names, edge, strict=True) if out)
     return SharedRefinement(kernel.with_log_params(best.position), best.n_evaluations, best.converged, names)
 
@@ -120,12 +120,12 @@ def _promising(objective: SharedObjective, kernel: Kernel, starts: Array) -> Arr
 def _best(objective: SharedObjective, kernel: Kernel, climbs: list[_Climb]) -> _Climb:
     """The best of the climbs that ended in different places."""
     kept: list[_Climb] = []
-    for climb in climbs:
-        if all(np.abs(climb.position - other.position).max() > _SAME_OPTIMUM for other in kept):
-            kept.append(climb)
-    total = sum(climb.n_evaluations for climb in climbs)
+    for end in climbs:
+        if all(np.abs(end.position - other.position).max() > _SAME_OPTIMUM for other in kept):
+            kept.append(end)
+    total = sum(end.n_evaluations for end in climbs)
     if len(kept) > 1:
-        ranks = [_rank_or_nothing(objective, kernel.with_log_params(climb.position)) for climb in kept]
+        ranks = [_rank_or_nothing(objective, kernel.with_log_params(end.position)) for end in kept]
         kept = [kept[int(np.argmax(ranks))]]
         total += len(ranks)
     return replace(kept[0], n_evaluations=total)
@@ -153,23 +153,14 @@ def _climb_line(
 def _climb_gradient(
     objective: SharedObjective, kernel: Kernel, start: Array, bounds: Array, tolerance: float
 ) -> _Climb:
-    """By L-BFGS, for several parameters."""
-    best_cost = np.inf
-
-    def cost(position: Array) -> tuple[float, Array]:
-        nonlocal best_cost
-        try:
-            value, gradient = objective.value_and_gradient(kernel.with_log_params(position))
-        except NotPositiveSemidefiniteError:
-            if not np.isfinite(best_cost):
-                raise
-            return best_cost + 1e3, np.zeros_like(position)  # the line search turns back
-        best_cost = min(best_cost, -value)
-        return -value, -gradient
-
-    options = {"ftol": 1e-2 * tolerance, "gtol": 1e-3, "maxiter": 100}
-    outcome = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return _Climb(np.asarray(outcome.x), int(outcome.nfev), bool(outcome.success))
+    """By gradients, for several parameters."""
+    end = climb(
+        lambda position: objective.value_and_gradient(kernel.with_log_params(position)),
+        start,
+        bounds,
+        Stop(1e-2 * tolerance, 1e-3, 100),
+    )
+    return _Climb(end.position, end.n_evaluations, end.converged)
 
 
 def _polish(objective: SharedObjective, small: SharedObjective, kernel: Kernel, found: _Climb, bounds: Array) -> _Climb:

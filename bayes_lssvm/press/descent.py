@@ -9,15 +9,14 @@ perturbations of the best.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
+from ..search.climb import Stop, climb
 from ..search.refinement import spread_subset
 from .criterion import LOG_2, PressEvaluation, PressObjective, sensitivities
 from .leave_one_out import LeaveOneOutSpectrum
@@ -30,7 +29,6 @@ _MAX_MINIMA = 3
 _HIGH, _MODERATE = 1e3, 1e2  # γ times the mean of K(x, x)
 _MAX_GAMMA = 1e9  # times the mean of K(x, x): beyond, rounding makes the criterion too rough to descend
 _FLAT = 1e-4  # 1 − mean K(x, z)/mean K(x, x) below which a kernel is as good as constant or linear
-_WALL = 1e3  # nats by which a matrix without a Cholesky factor is worse than the best so far
 _ROUNDING = 100 * float(np.finfo(float).eps)
 
 
@@ -149,24 +147,6 @@ def _sift(objective: PressObjective, kernel: Kernel, rows: AnyArray, log2_gamma:
     return PressStart(kernel, float(gammas[least]), float(press[least]))
 
 
-def guarded(function: Callable[[Array], tuple[float, Array]]) -> Callable[[Array], tuple[float, Array]]:
-    """A cost that turns a line search back where the kernel matrix plus 1/γ has no Cholesky factor."""
-    best = np.inf
-
-    def cost(x: Array) -> tuple[float, Array]:
-        nonlocal best
-        try:
-            value, gradient = function(x)
-        except NotPositiveSemidefiniteError:
-            if not np.isfinite(best):
-                raise
-            return best + _WALL, np.zeros_like(x)
-        best = min(best, value)
-        return value, gradient
-
-    return cost
-
-
 def descend(objective: PressObjective, start: PressStart, *, max_iter: int = 200) -> PressOutcome:
     """L-BFGS-B from one start.
 
@@ -178,37 +158,35 @@ def descend(objective: PressObjective, start: PressStart, *, max_iter: int = 200
     """
     kernel, box = start.kernel, search_box(objective, start.kernel)
 
-    def cost(x: Array) -> tuple[float, Array]:
+    def height(x: Array) -> tuple[float, Array]:
         found = objective.evaluate(kernel.with_log_params(x[1:] * LOG_2), float(2.0 ** x[0]), gradient=True)
         assert found.gradient is not None
         if objective.criterion == "press":
-            return 0.5 * objective.n * float(np.log(found.value)), found.zeta * found.gradient
-        return found.value, found.gradient
+            return -0.5 * objective.n * float(np.log(found.value)), -found.zeta * found.gradient
+        return -found.value, -found.gradient
 
     x0 = np.clip(np.append(np.log2(start.gamma), kernel.log_params / LOG_2), box[:, 0], box[:, 1])
-    options = {"maxiter": max_iter, "ftol": 1e-10, "gtol": 1e-4}
-    result = minimize(guarded(cost), x0, jac=True, method="L-BFGS-B", bounds=box, options=options)
-    end = kernel.with_log_params(result.x[1:] * LOG_2)
-    gamma = float(2.0 ** result.x[0])
+    found = climb(height, x0, box, Stop(1e-10, 1e-4, max_iter))
+    log2_gamma = float(found.position[0])
+    end, gamma = kernel.with_log_params(found.position[1:] * LOG_2), float(2.0**log2_gamma)
     return PressOutcome(
         start=start,
         kernel=end,
         gamma=gamma,
         selected=np.ones(objective.X.shape[1], dtype=bool),
         evaluation=objective.evaluate(end, gamma, gradient=True),
-        at_bound=names_at_bound(result.x, box, ("gamma", *kernel.param_names)),
-        flat_limit=_is_flat(objective, end, at_lower_end=bool(np.isclose(result.x[0], box[0, 0], atol=1e-6))),
-        interpolates=bool(np.isclose(result.x[0], box[0, 1], atol=1e-6)),
-        n_evaluations=int(result.nfev),
-        converged=bool(result.success),
-        message=str(result.message),
+        at_bound=names_at_bound(found.at_edge, kernel),
+        flat_limit=_is_flat(objective, end, at_lower_end=bool(np.isclose(log2_gamma, box[0, 0], atol=1e-6))),
+        interpolates=bool(np.isclose(log2_gamma, box[0, 1], atol=1e-6)),
+        n_evaluations=found.n_evaluations,
+        converged=found.converged,
+        message=found.message,
     )
 
 
-def names_at_bound(x: Array, box: Array, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of those coordinates that stand at an edge of the box."""
-    edge = np.isclose(x, box[:, 0], atol=1e-6) | np.isclose(x, box[:, 1], atol=1e-6)
-    return tuple(name for name, out in zip(names, edge, strict=True) if out)
+def names_at_bound(at_edge: AnyArray, kernel: Kernel) -> tuple[str, ...]:
+    """The names of those of (γ, θ) that stand at an edge of the box."""
+    return tuple(name for name, out in zip(("gamma", *kernel.param_names), at_edge, strict=True) if out)
 
 
 def _is_flat(objective: PressObjective, kernel: Kernel, *, at_lower_end: bool) -> bool:

@@ -22,14 +22,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from ..base.errors import warn
 from ..base.typing import Array
 from ..kernels import Kernel
+from ..search.climb import Climb, Stop, climb
 from .criterion import LOG_2, PressObjective, sensitivities
-from .descent import guarded, names_at_bound, search_box
+from .descent import names_at_bound, search_box
 
 __all__ = ["PressEvidence", "determination", "optimise_xi_zeta"]
 
@@ -150,7 +150,8 @@ def optimise_xi_zeta(
     start = objective.evaluate(kernel.with_log_params(x[1:] * LOG_2), float(2.0 ** x[0]))
     xi, zeta, iteration, change = start.xi, start.zeta, 0, np.inf
     while True:
-        x = _minimise(objective, kernel, x, box, xi, zeta)
+        lowest = _minimise(objective, kernel, x, box, xi, zeta)
+        x = lowest.position
         end, gamma = kernel.with_log_params(x[1:] * LOG_2), float(2.0 ** x[0])
         found = objective.evaluate(end, gamma)
         values = determination(objective, end, gamma, zeta=zeta)
@@ -187,20 +188,19 @@ def optimise_xi_zeta(
         press=found.press,
         penalty=found.penalty,
         log_evidence=log_evidence,
-        at_bound=names_at_bound(x, box, ("gamma", *kernel.param_names)),
+        at_bound=names_at_bound(lowest.at_edge, kernel),
         n_iterations=iteration,
         converged=converged,
     )
 
 
-def _minimise(objective: PressObjective, kernel: Kernel, x: Array, box: Array, xi: float, zeta: float) -> Array:
+def _minimise(objective: PressObjective, kernel: Kernel, x: Array, box: Array, xi: float, zeta: float) -> Climb:
     """The minimum of eq 14 near x = (log₂ γ, log₂ θ)."""
 
-    def cost(x: Array) -> tuple[float, Array]:
+    def height(x: Array) -> tuple[float, Array]:
         at = kernel.with_log_params(x[1:] * LOG_2)
         found = objective.regularised(at, float(2.0 ** x[0]), xi=xi, zeta=zeta)
         assert found.gradient is not None
-        return found.value, found.gradient
+        return -found.value, -found.gradient
 
-    options = {"maxiter": 200, "ftol": 1e-12, "gtol": 1e-5}
-    return np.asarray(minimize(guarded(cost), x, jac=True, method="L-BFGS-B", bounds=box, options=options).x)
+    return climb(height, x, box, Stop(1e-12, 1e-5, 200))

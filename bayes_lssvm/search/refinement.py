@@ -14,13 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize
 
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.objective import Evaluation, Objective
+from .climb import Stop, at_edge, climb
 
 __all__ = ["Evaluation", "Objective", "Refinement", "refine"]
 
@@ -32,8 +32,9 @@ _HOPELESS = 30.0  # nats behind the best, at the starts
 _WORTH_A_LOOK = 10.0  # nats behind the best, on the subset
 _WORTH_POLISHING = 2.0  # nats behind the best, on all data
 _POLISHED = 1e-4  # nats that a further quasi-Newton step promises
-_WALL = 1e3  # nats by which an indefinite kernel is worse than the best so far
 _LONGEST_STEP = 0.7
+_ALL_THE_WAY = Stop(1e-12, 1e-5, 200)
+_ON_SUBSET = Stop(1e-6, 1e-2, 200)  # where its optimum is need be known to a fraction of its distance from the whole's
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,9 @@ class Refinement:
 
 
 @dataclass(frozen=True)
-class _Climb:
+class EvidenceClimb:
+    """The best evaluation of a climb of the evidence, and how it came about."""
+
     evaluation: Evaluation
     n_evaluations: int
     converged: bool
@@ -101,13 +104,12 @@ def refine(
     bounds = kernel.log_bounds(X)
     starts = without_repeats(np.clip(kernel.starting_points(X), bounds[:, 0], bounds[:, 1]))
     if len(y) <= _SUBSET:
-        climbs = [_climb(objective, kernel, start, bounds) for start in _promising(objective, kernel, starts)]
+        climbs = [climb_evidence(objective, kernel, start, bounds) for start in _promising(objective, kernel, starts)]
     else:
         climbs = _climb_by_subset(objective, kernel, starts, bounds, np.random.default_rng(seed))
     optima = _distinct([climb.evaluation for climb in climbs])
     best = optima[0]
-    position = best.kernel.log_params
-    edge = np.isclose(position, bounds[:, 0], atol=1e-6) | np.isclose(position, bounds[:, 1], atol=1e-6)
+    edge = at_edge(best.kernel.log_params, bounds)
     return Refinement(
         kernel=best.kernel,
         value=best.value,
@@ -151,38 +153,31 @@ def is_peak(values: Array) -> AnyArray:
     return np.asarray((values >= left) & (values >= right) & higher) | (np.arange(len(values)) == np.argmax(values))
 
 
-def _climb(
-    objective: Objective, kernel: Kernel, start: Array, bounds: Array, *, ftol: float = 1e-12, gtol: float = 1e-5
-) -> _Climb:
-    """L-BFGS on the evidence with level 2 solved at every step."""
+def climb_evidence(
+    objective: Objective, kernel: Kernel, start: Array, bounds: Array, stop: Stop = _ALL_THE_WAY
+) -> EvidenceClimb:
+    """The evidence climbed with level 2 solved at every step; the best evaluation on the way."""
     best: Evaluation | None = None
 
-    def cost(log_params: Array) -> tuple[float, Array]:
+    def evidence(log_params: Array) -> tuple[float, Array]:
         nonlocal best
-        try:
-            evaluation = objective.evaluate(kernel.with_log_params(log_params), gradient=True)
-        except NotPositiveSemidefiniteError:
-            if best is None:
-                raise
-            return -best.value + _WALL, np.zeros_like(log_params)  # the line search turns back
+        evaluation = objective.evaluate(kernel.with_log_params(log_params), gradient=True)
         if best is None or evaluation.rank > best.rank:
             best = evaluation
         assert evaluation.gradient is not None
-        return -evaluation.value, -evaluation.gradient
+        return evaluation.value, evaluation.gradient
 
-    options = {"ftol": ftol, "gtol": gtol, "maxiter": 200}
-    outcome = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    end = climb(evidence, start, bounds, stop)
     assert best is not None
-    return _Climb(best, int(outcome.nfev), bool(outcome.success))
+    return EvidenceClimb(best, end.n_evaluations, end.converged)
 
 
 def _climb_by_subset(
     objective: Objective, kernel: Kernel, starts: Array, bounds: Array, rng: np.random.Generator
-) -> list[_Climb]:
+) -> list[EvidenceClimb]:
     small, smallest = _subset(objective, _SUBSET, rng), _subset(objective, _SIFTED, rng)
     chosen = _promising(smallest, kernel, starts)
-    # where a subset has its optimum need not be known to more than a fraction of its distance from the whole's
-    climbed = _distinct([_climb(small, kernel, start, bounds, ftol=1e-6, gtol=1e-2).evaluation for start in chosen])
+    climbed = _distinct([climb_evidence(small, kernel, start, bounds, _ON_SUBSET).evaluation for start in chosen])
     sifted = [found for found in climbed if found.rank > climbed[0].rank - _WORTH_A_LOOK]
     extra = 0
     if len(sifted) > 1:
@@ -206,11 +201,11 @@ def spread_subset(y: AnyArray, size: int, rng: np.random.Generator) -> AnyArray:
     return np.sort(order[np.linspace(0, len(order) - 1, size).round().astype(int)])
 
 
-def _polish(objective: Objective, small: Objective, found: Evaluation, bounds: Array) -> _Climb:
+def _polish(objective: Objective, small: Objective, found: Evaluation, bounds: Array) -> EvidenceClimb:
     """From the optimum on a subset to the optimum on all data."""
     start, kernel = found.kernel.log_params, found.kernel
     if found.level2.at_boundary:  # no mode to follow: the robust way
-        return _climb(objective, kernel, start, bounds)
+        return climb_evidence(objective, kernel, start, bounds)
     if objective.occam:
         box = bounds
 
@@ -232,12 +227,12 @@ def _polish(objective: Objective, small: Objective, found: Evaluation, bounds: A
         inverse = scale * inverse_curvature(lambda x: ascend(small, x)[1], start, box)
         end, value, count, converged = quasi_newton(lambda x: ascend(objective, x), start, inverse, box)
     except (np.linalg.LinAlgError, NotPositiveSemidefiniteError):  # a step too far for the matrix
-        return _climb(objective, kernel, found.kernel.log_params, bounds)
+        return climb_evidence(objective, kernel, found.kernel.log_params, bounds)
     final = objective.evaluate(kernel.with_log_params(end if objective.occam else end[1:]))
     # the scan of γ may find a better mode than the one that was followed
     if converged and abs(final.value - value) < 1e-3:
-        return _Climb(final, count + 1, True)
-    climb = _climb(objective, kernel, final.kernel.log_params, bounds)
+        return EvidenceClimb(final, count + 1, True)
+    climb = climb_evidence(objective, kernel, final.kernel.log_params, bounds)
     return replace(climb, n_evaluations=climb.n_evaluations + count + 1)
 
 

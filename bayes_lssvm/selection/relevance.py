@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from ..base.columns import Columns, check_inputs
 from ..base.errors import NoSignalWarning, warn
@@ -32,11 +31,13 @@ from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.objective import Evaluation, Objective
 from ..marginal import HyperPosterior, marginalise
 from ..priors import HyperPrior, LogPrior
-from ..search.refinement import refine
+from ..search.climb import Stop
+from ..search.refinement import climb_evidence, refine
 
 __all__ = ["Relevance", "RelevancePosterior", "ard_relevance", "relevance_posterior"]
 
 _MAX_INPUTS = 10
+_NEARBY = Stop(1e-7, 1e-2, 100)
 
 
 @dataclass(frozen=True)
@@ -244,21 +245,10 @@ def _refined(objective: Objective, start: Kernel, seed: int) -> Evaluation:
 
 
 def climb(objective: Objective, kernel: Kernel) -> Evaluation:
-    """The evidence climbed from one kernel by L-BFGS, level 2 solved at every step; the best evaluation on the way."""
-    best = objective.evaluate(kernel)
+    """The evidence climbed from one kernel; the best evaluation on the way."""
+    given = objective.evaluate(kernel)
     if kernel.log_params.size == 0:
-        return best
-
-    def cost(log_params: Array) -> tuple[float, Array]:
-        nonlocal best
-        evaluation = objective.evaluate(kernel.with_log_params(log_params), gradient=True)
-        best = max(best, evaluation, key=lambda e: e.rank)
-        assert evaluation.gradient is not None
-        return -evaluation.value, -evaluation.gradient
-
+        return given
     bounds = kernel.log_bounds(objective.X)
     start = np.clip(kernel.log_params, bounds[:, 0], bounds[:, 1])
-    minimize(
-        cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-7, "gtol": 1e-2, "maxiter": 100}
-    )
-    return best
+    return max(given, climb_evidence(objective, kernel, start, bounds, _NEARBY).evaluation, key=lambda e: e.rank)

@@ -18,10 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack
-from scipy.optimize import minimize
 
+from bayes_lssvm.base.errors import NotPositiveSemidefiniteError
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.linalg.triangles import mirror_lower
+from bayes_lssvm.search.climb import Stop, climb_from_each
 
 from .equal_rows import Counted, Spectrum, counted, distinct, rbf, squared_distances
 
@@ -32,7 +33,6 @@ CLIMBS = 3
 _LOG_S = (np.log(1e-8), np.log(1e6))
 _LOG_SIGMA = (np.log(1e-2), np.log(1e3))  # in units of √d
 _LOG_C = (np.log(1e-6), np.log(1e6))
-_WALL = 1e10
 
 
 class GPDesign(NamedTuple):
@@ -85,8 +85,8 @@ class Evidence:
         A[np.diag_indices_from(A)] += s
         try:
             L = cholesky(A, lower=True, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            return _WALL, np.zeros_like(theta)  # too near to singular: the line search turns back
+        except np.linalg.LinAlgError as error:
+            raise NotPositiveSemidefiniteError(f"The covariance at 1/γ = {s:.3g} is too near to singular.") from error
         D = len(self.r)
         log_det = 2.0 * float(np.log(np.diag(L)).sum()) + (self.n - D) * float(theta[0])
         beta = cho_solve((L, True), self.r, check_finite=False)
@@ -123,18 +123,18 @@ def design(X: Array, y: Array, *, bias: bool) -> GPDesign:
     """
     evidence = Evidence(X, y, bias=bias)
     scale = 0.5 * float(np.log(X.shape[1]))
-    bounds = [_LOG_S, (_LOG_SIGMA[0] + scale, _LOG_SIGMA[1] + scale), _LOG_C][: 3 if bias else 2]
-    ends = [
-        minimize(evidence, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200})
-        for start in _starts(evidence, scale)
-    ]
-    best = min(ends, key=lambda end: float(end.fun))
-    theta = np.asarray(best.x)
+    bounds: Array = np.array([_LOG_S, (_LOG_SIGMA[0] + scale, _LOG_SIGMA[1] + scale), _LOG_C][: 3 if bias else 2])
+
+    def log_evidence(theta: Array) -> tuple[float, Array]:
+        value, gradient = evidence(theta)
+        return -value, -gradient
+
+    best = climb_from_each(log_evidence, _starts(evidence, scale), bounds, Stop(iterations=200))[0]
+    theta = best.position
     mu = evidence.mu(theta)
     s, sigma = np.exp(theta[:2]).tolist()
-    edges = any(min(value - low, high - value) < 1e-6 for value, (low, high) in zip(theta, bounds, strict=True))
     variance = float(np.exp(theta[2])) / mu if bias else 0.0
-    return GPDesign(mu, mu / s, sigma, variance, -float(best.fun), edges)
+    return GPDesign(mu, mu / s, sigma, variance, best.value, bool(best.at_edge.any()))
 
 
 def _starts(evidence: Evidence, scale: float) -> list[Array]:

@@ -20,11 +20,10 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from bayes_lssvm.base.errors import NotPositiveSemidefiniteError
 from bayes_lssvm.base.typing import Array
-from bayes_lssvm.press.descent import guarded
+from bayes_lssvm.search.climb import Stop, climb
 
 __all__ = ["EPClassifier", "available", "fit"]
 
@@ -100,23 +99,22 @@ def _optimised(X: Array, y: Array, start: Array, *, elliptical: bool) -> EPClass
     kernel = GPy.kern.RBF(X.shape[1], variance=start[0], lengthscale=start[1:], ARD=elliptical)
     ep = GPy.inference.latent_function_inference.EP(ep_mode="nested")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of steps that overflow, which `guarded` turns back
+        warnings.simplefilter("ignore", RuntimeWarning)  # of steps that overflow, which `climb` turns back
         model = GPy.models.GPClassification(X, (y[:, None] > 0).astype(float), kernel=kernel, inference_method=ep)
 
-        def cost(log_parameters: Array) -> tuple[float, Array]:
+        def log_evidence(log_parameters: Array) -> tuple[float, Array]:
             parameters = np.exp(log_parameters)
             try:
                 model[:] = parameters
             except (AssertionError, np.linalg.LinAlgError) as error:  # GPy asserts what is no longer a number
                 raise NotPositiveSemidefiniteError(f"Expectation propagation broke down: {error}") from error
-            value, slope = -float(model.log_likelihood()), -parameters * np.asarray(model.gradient, dtype=float)
+            value, slope = float(model.log_likelihood()), parameters * np.asarray(model.gradient, dtype=float)
             if not (np.isfinite(value) and np.isfinite(slope).all()):
                 raise NotPositiveSemidefiniteError("Expectation propagation broke down: no finite evidence.")
             return value, slope
 
-        box = [_VARIANCES, *[_WIDTHS] * (len(start) - 1)]
-        options = {"maxfun": MAX_EVALUATIONS, "ftol": 1e-8, "gtol": 1e-3}
-        run = minimize(guarded(cost), np.log(start), jac=True, method="L-BFGS-B", bounds=box, options=options)
-        cost(run.x)  # the search may have ended elsewhere
-    eta = 0.5 / np.exp(run.x[1:]) ** 2
-    return EPClassifier(model, float(model.log_likelihood()), eta, bool(run.success), int(run.nfev))
+        box = np.array([_VARIANCES, *[_WIDTHS] * (len(start) - 1)])
+        end = climb(log_evidence, np.log(start), box, Stop(1e-8, 1e-3, evaluations=MAX_EVALUATIONS))
+        log_evidence(end.position)  # the search may have ended elsewhere
+    eta = 0.5 / np.exp(end.position[1:]) ** 2
+    return EPClassifier(model, float(model.log_likelihood()), eta, end.converged, end.n_evaluations)

@@ -1,0 +1,112 @@
+"""A function climbed by its gradient within a box: bounded L-BFGS, from one start or from each of several.
+
+Every search by gradients is such a climb: of the evidence, of a posterior density, of minus a PRESS criterion. A line
+search may step to where the function cannot be computed, because a matrix has no Cholesky factor there or a value is
+not finite. Such a point is a level wall, a thousand nats below the best point so far, at which the line search turns
+back. At the start itself it is an error. A climb that does not converge says so in its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ..base.errors import NotPositiveSemidefiniteError
+from ..base.typing import AnyArray, Array
+
+__all__ = ["Climb", "Stop", "at_edge", "climb", "climb_from_each"]
+
+_WALL = 1e3  # nats
+
+
+class Stop(NamedTuple):
+    """When a climb ends; SciPy's limits by default.
+
+    Attributes
+    ----------
+    gain : float
+        Relative gain of a step.
+    slope : float
+        Largest component of the gradient, projected on the box.
+    iterations, evaluations : int
+        At most.
+    """
+
+    gain: float = 1e7 * float(np.finfo(float).eps)
+    slope: float = 1e-5
+    iterations: int = 15000
+    evaluations: int = 15000
+
+
+@dataclass(frozen=True)
+class Climb:
+    """Where a climb ended.
+
+    Attributes
+    ----------
+    position : array of shape (P,)
+    value : float
+        The function there.
+    at_edge : array of bool of shape (P,)
+        Coordinates that stand at an edge of the box.
+    n_evaluations : int
+    converged : bool
+    message : str
+        What the optimiser said.
+    """
+
+    position: Array
+    value: float
+    at_edge: AnyArray
+    n_evaluations: int
+    converged: bool
+    message: str
+
+
+def climb(function: Callable[[Array], tuple[float, Array]], start: Array, bounds: Array, stop: Stop) -> Climb:
+    """A maximum of a function within a box, from one start.
+
+    Parameters
+    ----------
+    function : callable
+        Value and gradient at a point; `NotPositiveSemidefiniteError` or a value that is not finite where there is none.
+    start : array of shape (P,)
+    bounds : array of shape (P, 2)
+    stop : Stop
+    """
+    best = -np.inf
+
+    def cost(x: Array) -> tuple[float, Array]:
+        nonlocal best
+        try:
+            value, gradient = function(x)
+        except NotPositiveSemidefiniteError:
+            if not np.isfinite(best):
+                raise
+            value = np.nan
+        if np.isfinite(best) and not np.isfinite(value):
+            return -best + _WALL, np.zeros_like(x)
+        best = max(best, value)
+        return -value, -gradient
+
+    options = {"ftol": stop.gain, "gtol": stop.slope, "maxiter": stop.iterations, "maxfun": stop.evaluations}
+    end = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    x = np.asarray(end.x)
+    return Climb(x, -float(end.fun), at_edge(x, bounds), int(end.nfev), bool(end.success), str(end.message))
+
+
+def climb_from_each(
+    function: Callable[[Array], tuple[float, Array]], starts: Iterable[Array], bounds: Array, stop: Stop
+) -> tuple[Climb, ...]:
+    """Climbs from several starts, the highest first; of equal ones the one of the first start."""
+    return tuple(sorted((climb(function, start, bounds, stop) for start in starts), key=lambda end: -end.value))
+
+
+def at_edge(x: Array, bounds: Array) -> AnyArray:
+    """Which coordinates of a point stand at an edge of the box, as booleans of shape (P,)."""
+    low, high = np.asarray(bounds).T
+    return np.asarray(np.isclose(x, low, atol=1e-6) | np.isclose(x, high, atol=1e-6))
