@@ -56,8 +56,8 @@ _GAUSSIAN_TAIL = 0.9973
 _MOST_POINTS = 500
 
 
-class Check(NamedTuple):
-    """One measured quantity, how good it is, and what it says."""
+class Grade(NamedTuple):
+    """One measured quantity, how good it is by the limits, and what it says."""
 
     name: str
     value: float
@@ -87,7 +87,7 @@ class TrustReport:
         The verdict in words.
     reasons : tuple of str
         One sentence for each check that is not good, or for all if every one is.
-    checks : tuple of Check
+    checks : tuple of Grade
     ladder : tuple of Rung
         Evidence and error bars by each method; `difference` is in nats from the exact value of the same model.
     kernel : Kernel
@@ -104,7 +104,7 @@ class TrustReport:
     verdict: Level
     sentence: str
     reasons: tuple[str, ...]
-    checks: tuple[Check, ...]
+    checks: tuple[Grade, ...]
     ladder: tuple[Rung, ...]
     kernel: Kernel
     n_modes: int
@@ -314,12 +314,12 @@ def _level(name: str, value: float) -> Level:
     return "good" if value <= good else "doubtful" if value <= doubtful else "bad"
 
 
-def _checks(model: Model, held: Ladder, free: Ladder | None, change: float) -> tuple[Check, ...]:
+def _checks(model: Model, held: Ladder, free: Ladder | None, change: float) -> tuple[Grade, ...]:
     whole = free or held
     checks = [_status(model)]
     closed = held["mackay"].log_evidence - held["exact"].log_evidence
     checks.append(
-        Check(
+        Grade(
             "evidence",
             closed,
             _level("evidence", abs(closed)),
@@ -329,7 +329,7 @@ def _checks(model: Model, held: Ladder, free: Ladder | None, change: float) -> t
     if free is not None and "laplace" in free:
         off = free["laplace"].log_evidence - free["exact"].log_evidence
         sentence = f"With the kernel's parameters free, Laplace's method is {off:+.3f} nats from the integral."
-        checks.append(Check("evidence, kernel free", off, _level("evidence", abs(off)), sentence))
+        checks.append(Grade("evidence, kernel free", off, _level("evidence", abs(off)), sentence))
     checks += [_error_bar(held, name) for name in ("log_mu", "log_zeta")]
     checks += [_shape(whole), _modes(whole), _tails(whole)]
     kind = "probability" if isinstance(model, BayesianLSSVC) else "regression"
@@ -339,49 +339,49 @@ def _checks(model: Model, held: Ladder, free: Ladder | None, change: float) -> t
         else f"a prediction by at most {change:.2f} of its standard deviations"
     )
     sentence = f"Integrating the hyperparameters out changes {words}."
-    checks.append(Check("predictions", change, _level(kind, change), sentence))
+    checks.append(Grade("predictions", change, _level(kind, change), sentence))
     return tuple(checks)
 
 
-def _status(model: Model) -> Check:
+def _status(model: Model) -> Grade:
     level2 = model.level3_.level2
     if level2.status == "interior":
         sentence = f"Level 2 has a mode: γ_eff is {level2.gamma_eff:.3g} of N = {level2.n}."
-        return Check("status", level2.log_gain, "good", sentence)
+        return Grade("status", level2.log_gain, "good", sentence)
     found = "γ → 0: noise alone explains the targets" if level2.status == "no signal" else "γ → ∞: the data interpolate"
-    return Check("status", level2.log_gain, "bad", f"Level 2 has no mode to stand on ({found}).")
+    return Grade("status", level2.log_gain, "bad", f"Level 2 has no mode to stand on ({found}).")
 
 
-def _error_bar(held: Ladder, name: str) -> Check:
+def _error_bar(held: Ladder, name: str) -> Grade:
     ratio = held["mackay"].sd()[name] / held["exact"].sd()[name]
     symbol = {"log_mu": "log μ", "log_zeta": "log ζ"}[name]
     sentence = f"MacKay's error bar of {symbol} is {ratio:.2f} times the exact standard deviation."
-    return Check(f"error bar of {name}", ratio, _level("error bars", abs(float(np.log(ratio)))), sentence)
+    return Grade(f"error bar of {name}", ratio, _level("error bars", abs(float(np.log(ratio)))), sentence)
 
 
-def _shape(found: Ladder) -> Check:
+def _shape(found: Ladder) -> Grade:
     k_hat = _k_hat(found)
     if np.isnan(k_hat):
-        return Check("k_hat", k_hat, "doubtful", 'Pareto k̂ is not known (it needs "bayes-lssvm[sampling]" and a mode).')
+        return Grade("k_hat", k_hat, "doubtful", 'Pareto k̂ is not known (it needs "bayes-lssvm[sampling]" and a mode).')
     sentence = f"Pareto k̂ of a Student proposal at the mode is {k_hat:.2f} (0.7 is the limit of reliable weights)."
-    return Check("k_hat", k_hat, _level("k_hat", k_hat), sentence)
+    return Grade("k_hat", k_hat, _level("k_hat", k_hat), sentence)
 
 
-def _modes(found: Ladder) -> Check:
+def _modes(found: Ladder) -> Grade:
     if "laplace" not in found:
-        return Check("modes", 0.0, "bad", "The posterior has no mode with curvature in all directions.")
+        return Grade("modes", 0.0, "bad", "The posterior has no mode with curvature in all directions.")
     missed, count = found["laplace"].diagnostics["missed_mass"], found["laplace"].diagnostics["n_modes"]
     sentence = (
         "The posterior has one mode."
         if count == 1
         else (f"The posterior has {count} modes; those that a single Gaussian misses have {missed:.0%} of its mass.")
     )
-    return Check("modes", float(count), _level("missed modes", missed), sentence)
+    return Grade("modes", float(count), _level("missed modes", missed), sentence)
 
 
-def _tails(found: Ladder) -> Check:
+def _tails(found: Ladder) -> Grade:
     mass = _tail_mass(found)
     if np.isnan(mass):
-        return Check("tail mass", mass, "bad", "Without a Gaussian there are no tails to measure.")
+        return Grade("tail mass", mass, "bad", "Without a Gaussian there are no tails to measure.")
     sentence = f"{100 * mass:.1f} % of the posterior lies beyond 3 standard deviations (a Gaussian has 0.3 %)."
-    return Check("tail mass", mass, _level("tail mass", mass), sentence)
+    return Grade("tail mass", mass, _level("tail mass", mass), sentence)

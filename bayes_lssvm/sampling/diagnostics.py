@@ -15,11 +15,12 @@ suboptimal cotangent disintegrations.) A NaN passes no check.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
 
 import numpy as np
 
+from ..base.checks import Check
 from ..base.errors import BayesLSSVMWarning, require_positive, warn
 from ..base.typing import AnyArray, Array
 
@@ -65,16 +66,6 @@ class Thresholds:
             require_positive(f"The threshold {name}", getattr(self, name))
         if self.divergences < 0:
             raise ValueError(f"The threshold divergences must be 0 or more, got {self.divergences!r}.")
-
-
-class Check(NamedTuple):
-    """One diagnostic against its threshold; the sentence says what was found, and what to do where it failed."""
-
-    name: str
-    value: float
-    threshold: float
-    passed: bool
-    sentence: str
 
 
 @dataclass(frozen=True)
@@ -176,10 +167,16 @@ class Diagnostics:
         if not self.ok:
             warn(self.message().removesuffix(" check=False returns the draws with a warning instead."), _WARNING)
 
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Diagnostics:
+        """The diagnostics whose `as_dict` gave the record."""
+        own = {part.name: record[part.name] for part in fields(cls)}
+        return cls(**own | {"thresholds": Thresholds(**record["thresholds"])})
+
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, the checks included."""
         record = asdict(self)
-        record["checks"] = [check._asdict() for check in self.checks]
+        record["checks"] = [asdict(check) for check in self.checks]
         record["ok"] = self.ok
         return record
 

@@ -218,6 +218,7 @@ def test_the_record_is_plain(good):
     assert record["thresholds"] == dataclasses.asdict(Thresholds())
     assert {c["name"] for c in record["checks"]} >= {"R-hat", "divergences"}
     assert record["rhat"].keys() == record["mcse_sd"].keys()
+    assert Diagnostics.from_dict(record).checks == diagnosed(good).checks
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ from a name of the catalogue or from a CSV file.
 
 from __future__ import annotations
 
-from .cell import Cell, CellResult, Check
+from bayes_lssvm.base.checks import Check
+
+from .cell import Cell, CellResult
 from .data import StudyData
 from .labels import DataError
 from .load import load_data

@@ -10,28 +10,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from bayes_lssvm.base.checks import Check
+
 _KEY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}")
-
-
-@dataclass(frozen=True)
-class Check:
-    """A diagnostic that a number rests on.
-
-    Attributes
-    ----------
-    name : str
-        "R-hat", "bulk ESS", "divergences", "E-FMI", "Pareto k", "quadrature error", …
-    value, limit : float
-    passed : bool
-    sentence : str
-        What it means, for a reader: "R-hat of log_mu is 1.31, above 1.01: the chains have not mixed."
-    """
-
-    name: str
-    value: float
-    limit: float
-    passed: bool
-    sentence: str
 
 
 @dataclass(frozen=True)

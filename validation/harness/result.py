@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .cell import Cell, Check
+from bayes_lssvm.base.checks import Check
+
+from .cell import Cell
 from .study import Size
 
 

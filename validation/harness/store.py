@@ -17,9 +17,10 @@ import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bayes_lssvm.base.checks import Check
 from bayes_lssvm.base.files import write_bytes
 
-from .cell import Cell, Check
+from .cell import Cell
 from .compute import Outcome
 from .data import StudyData
 from .json_values import as_json, digest

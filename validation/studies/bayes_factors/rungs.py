@@ -28,7 +28,7 @@ from bayes_lssvm.linalg.spectrum import TridiagonalReduction
 from bayes_lssvm.marginal import HyperPosterior, laplace_evidence
 from bayes_lssvm.marginal.rules.level2 import integrate
 from bayes_lssvm.priors import HyperPrior, hyper_prior_from_dict
-from bayes_lssvm.sampling.diagnostics import Check as ChainCheck
+from bayes_lssvm.sampling.diagnostics import Diagnostics
 from validation.harness import CellResult, Check
 
 from .lattice import integrate_on_lattice
@@ -85,7 +85,7 @@ def _by_library(
     elif method == "nuts":
         assert found.chains is not None
         checks = (
-            *(Check(**check) for check in _renamed(found.diagnostics["chains"]["checks"])),
+            *Diagnostics.from_dict(found.diagnostics["chains"]).checks,
             _bridge_check(found.diagnostics["bridge"]["concerns"]),
         )
         names = [name for name in found.names if name != "log_gamma"]
@@ -103,11 +103,6 @@ def _values(found: HyperPosterior) -> dict[str, Any]:
         "mean": {name: mean[name] for name in names},
         "sd": {name: sd[name] for name in names},
     }
-
-
-def _renamed(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The library's checks in the words of a study's."""
-    return [{**{k: v for k, v in c.items() if k != "threshold"}, "limit": c["threshold"]} for c in checks]
 
 
 def _rule_check(error: float) -> Check:
@@ -177,12 +172,10 @@ def _by_weights(settings: dict[str, Any], seed: int, X: Array, y: Array, prior: 
     )
     estimate = bridge_numpyro(program, arguments, draws=drawn.draws, seed=seed)
     concerns = tuple(c for c in estimate.concerns if "is improper" not in c)  # the bias, as on every rung
-    checks: list[ChainCheck] = list(drawn.diagnostics.checks)
     values = {
         "log_evidence": estimate.log_z,
         "error": estimate.standard_error,
         "mean": {name: float(x.mean()) for name, x in drawn.draws.items() if name.startswith("log_")},
         "sd": {name: float(x.std()) for name, x in drawn.draws.items() if name.startswith("log_")},
     }
-    kept = (*(Check(**c) for c in _renamed([c._asdict() for c in checks])), _bridge_check(concerns))
-    return CellResult(values, kept, drawn.to_arviz())
+    return CellResult(values, (*drawn.diagnostics.checks, _bridge_check(concerns)), drawn.to_arviz())

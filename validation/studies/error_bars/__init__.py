@@ -17,7 +17,7 @@ from validation.harness import Cell, CellResult, Size, StudyData
 
 from .analytic import PRIOR, closed_forms, quadrature
 from .problems import Problem, best_width, four_figures, problems, rows_of
-from .sampled import chain_checks, sampled
+from .sampled import sampled
 
 __all__ = [
     "PRIOR",
@@ -25,7 +25,6 @@ __all__ = [
     "ErrorBars",
     "Problem",
     "best_width",
-    "chain_checks",
     "four_figures",
     "problems",
     "rows_of",

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,18 +61,10 @@ def sampled(problem: Problem, X: Array, y: Array, settings: Mapping[str, Any], s
         kind: {name: (values[kind][name] - truth[kind][name]) / errors[kind][name] for name in values[kind]}
         for kind in values
     }
-    checks = (*chain_checks(run.diagnostics), quadrature_check(reference), _agreement_check(z))
+    checks = (*run.diagnostics.checks, quadrature_check(reference), _agreement_check(z))
     record = {**values, "errors": errors, "exact": truth, "z": z, "n_rows": len(y), **run.notes}
     record["min_ess"] = run.diagnostics.min_ess
     return CellResult(record, checks, datatree({"posterior": points, "sample_stats": run.statistics}))
-
-
-def chain_checks(diagnostics: Diagnostics) -> tuple[Check, ...]:
-    """The checks of chains as sentences."""
-    return tuple(
-        Check(c.name, c.value, c.threshold, c.passed, f"{c.sentence[0].upper()}{c.sentence[1:]}.")
-        for c in diagnostics.checks
-    )
 
 
 def _agreement_check(z: Mapping[str, Mapping[str, float]]) -> Check:
@@ -127,8 +118,7 @@ def _collapsed(problem: Problem, X: Array, y: Array, settings: Mapping[str, Any]
     )
     assert found.chains is not None
     points = {name: found.chains.points[..., i] for i, name in enumerate(names_of(found))}
-    record = found.diagnostics["chains"]
-    diagnostics = Diagnostics(**{f.name: record[f.name] for f in fields(Diagnostics) if f.name != "thresholds"})
+    diagnostics = Diagnostics.from_dict(found.diagnostics["chains"])
     # weights other than one would make plain moments of the draws wrong
     if found.diagnostics["correction"]["corrected"]:
         raise ValueError("The table of the collapsed sampler is too coarse for these data: its draws need weights.")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from bayes_lssvm import BayesLSSVMWarning, marginalise
@@ -20,7 +19,6 @@ from models import GaussianProcess, sample
 from validation.estimates import bridge_numpyro
 from validation.harness import CellResult, Check
 
-from ..error_bars import chain_checks
 from .rungs import PRIOR, rung
 
 # In standard errors, as in the study of error bars: a figure beyond 3 can be chance among many, one beyond 4 hardly.
@@ -48,7 +46,7 @@ def bridged(program: str, sigma: float, X: Array, y: Array, settings: Mapping[st
         "n_rows": len(y),
         "min_ess": diagnostics.min_ess,
     }
-    return CellResult(values, (*chain_checks(diagnostics), agreement), datatree({"posterior": points}))
+    return CellResult(values, (*diagnostics.checks, agreement), datatree({"posterior": points}))
 
 
 def _collapsed(
@@ -68,8 +66,7 @@ def _collapsed(
         progress=False,
     )
     assert found.chains is not None
-    record = found.diagnostics["chains"]
-    diagnostics = Diagnostics(**{f.name: record[f.name] for f in fields(Diagnostics) if f.name != "thresholds"})
+    diagnostics = Diagnostics.from_dict(found.diagnostics["chains"])
     points = {"log_mu": found.chains.points[..., 0], "log_zeta": found.chains.points[..., 1]}
     return found.log_evidence, found.log_evidence_error, diagnostics, points
 

@@ -28,7 +28,7 @@ from bayes_lssvm.levels.level1 import ClassCentres, DualPosterior
 from bayes_lssvm.levels.moderation import log_odds
 from bayes_lssvm.linalg.spectrum import TridiagonalReduction
 from bayes_lssvm.priors import HyperPrior, Normal
-from bayes_lssvm.sampling.diagnostics import Check as ChainCheck
+from bayes_lssvm.sampling.diagnostics import Diagnostics
 from validation.harness import CellResult, Check
 
 from .points import Points
@@ -99,7 +99,7 @@ def by_nuts(points: Points, settings: dict[str, Any], seed: int) -> CellResult:
         }
     )
     own = {"averaged": m, "mean": _logs(found.mean()), "sd": _logs(found.sd())}
-    checks = tuple(_check(ChainCheck(**c)) for c in found.diagnostics["chains"]["checks"])
+    checks = Diagnostics.from_dict(found.diagnostics["chains"]).checks
     return CellResult({**own, **_shared(points, each.mean(axis=0), error)}, checks, draws)
 
 
@@ -147,7 +147,7 @@ def by_bernoulli(points: Points, settings: dict[str, Any], seed: int) -> CellRes
         "mean": {"log_mu": float(latent["log_mu"].mean()), "b": float(latent["b"].mean())},
         "sd": {"log_mu": float(latent["log_mu"].std()), "b": float(latent["b"].std())},
     }
-    checks = tuple(_check(check) for check in drawn.diagnostics.checks)
+    checks = drawn.diagnostics.checks
     draws = datatree({"posterior": {n: latent[n] for n in ("log_mu", "b")}, "sample_stats": drawn.stats})
     return CellResult({**values, **_shared(points, each.mean(axis=0), error)}, checks, draws)
 
@@ -167,10 +167,6 @@ def _sigma(model: BayesianLSSVC) -> float:
 
 def _logs(values: dict[str, float]) -> dict[str, float]:
     return {name: value for name, value in values.items() if name.startswith("log_")}
-
-
-def _check(check: ChainCheck) -> Check:
-    return Check(check.name, check.value, check.threshold, check.passed, check.sentence)
 
 
 def _shared(points: Points, probability: Array, error: Array | None = None) -> dict[str, Any]:
