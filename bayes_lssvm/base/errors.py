@@ -9,8 +9,12 @@ from types import FrameType
 import numpy as np
 
 
-class NotPositiveSemidefiniteError(ValueError):
-    """A kernel matrix has a negative eigenvalue, so it is no inner product."""
+class NotPositiveSemidefiniteError(np.linalg.LinAlgError, ValueError):
+    """A kernel matrix has a negative eigenvalue, or noise on its diagonal that is below its rounding.
+
+    A `ValueError`, since it is the kernel or γ that has to change, and a `LinAlgError`, so that code that guards a
+    factorisation as NumPy's and SciPy's are guarded catches this one too.
+    """
 
 
 class MatrixTooLargeError(MemoryError, ValueError):

@@ -10,8 +10,7 @@ import numpy as np
 
 from ..base.errors import require_positive
 from ..base.typing import Array
-from ..linalg.blas import product
-from ..linalg.triangles import mirror_lower
+from ..linalg.blas import mirror_lower, product
 from ._base import Kernel
 
 # Widths tried first, in units of √d: standardised inputs lie about √(2d) apart.

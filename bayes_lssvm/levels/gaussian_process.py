@@ -13,11 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import solve_triangular
 
 from ..base.errors import require_positive
 from ..base.typing import Array
 from ..kernels import Kernel
+from ..linalg.factor import Factor
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,10 @@ class GaussianProcess:
         require_positive("zeta", zeta)
         if not (np.isfinite(bias_variance) and bias_variance >= 0):
             raise ValueError(f"bias_variance must be finite and not negative, got {bias_variance!r}.")
-        C = kernel(X) / mu + bias_variance
-        C[np.diag_indices_from(C)] += 1.0 / zeta
-        L = cholesky(C, lower=True, overwrite_a=True, check_finite=False)
-        dual = cho_solve((L, True), y, check_finite=False)
-        log_ml = -0.5 * float(y @ dual) - float(np.log(np.diag(L)).sum()) - 0.5 * len(y) * float(np.log(2 * np.pi))
-        return cls(kernel, X, mu, zeta, bias_variance, dual, L, log_ml)
+        factor = Factor.of(kernel(X) / mu + bias_variance, 1.0 / zeta)
+        dual = factor.solve(y)
+        log_ml = -0.5 * (float(y @ dual) + factor.log_det + len(y) * float(np.log(2 * np.pi)))
+        return cls(kernel, X, mu, zeta, bias_variance, dual, factor.L, log_ml)
 
     @property
     def alpha(self) -> Array:

@@ -23,12 +23,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import blas, cho_factor, cho_solve, lapack
+from scipy.linalg import blas
 
 from ..base.errors import require_positive
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
 from ..linalg.blas import fortran_copy, product
+from ..linalg.factor import Factor
 from ..linalg.spectrum import CentredSpectrum
 
 BLOCK_DOUBLES = 8_000_000
@@ -66,10 +67,9 @@ class PrimalPosterior:
         H[np.arange(n_f), np.arange(n_f)] += mu
         H[:n_f, n_f] = H[n_f, :n_f] = zeta * features.sum(axis=0)
         H[n_f, n_f] = n * zeta
-        factor = cho_factor(H, lower=True)
-        mean = cho_solve(factor, zeta * np.append(features.T @ y, y.sum()))  # 2.30 with the right side 1ᵀY
-        log_det = 2.0 * float(np.log(np.diag(factor[0])).sum())
-        return cls(mean[:-1], float(mean[-1]), cho_solve(factor, np.eye(n_f + 1)), log_det, mu, zeta)
+        factor = Factor.of(H, 0.0)
+        mean = factor.solve(zeta * np.append(features.T @ y, y.sum()))  # 2.30 with the right side 1ᵀY
+        return cls(mean[:-1], float(mean[-1]), factor.solve(np.eye(n_f + 1)), factor.log_det, mu, zeta)
 
     def latent_mean(self, features: Array) -> Array:
         """z_MP = wᵀφ(x) + b."""
@@ -156,17 +156,10 @@ class DualPosterior:
     ) -> DualPosterior:
         require_positive("mu", mu)
         require_positive("zeta", zeta)
-        C[np.diag_indices_from(C)] += mu / zeta
-        L, info = lapack.dpotrf(C, lower=1, clean=1, overwrite_a=1)
-        if info == 0:
-            L, info = lapack.dtrtri(L, lower=1, overwrite_c=1)
-        if info != 0:
-            raise np.linalg.LinAlgError(
-                f"The kernel matrix plus 1/γ = {mu / zeta:.3g} is not positive definite to rounding; γ is too large."
-            )
-        alpha = product(L.T, product(L, y - y.mean()))
+        S = Factor.in_place(C, mu / zeta).inverse_factor()
+        alpha = product(S.T, product(S, y - y.mean()))
         alpha -= alpha.mean()  # M on the left of R
-        return cls(kernel, X, alpha, float(y.mean() - means @ alpha), mu, zeta, L, means)
+        return cls(kernel, X, alpha, float(y.mean() - means @ alpha), mu, zeta, S, means)
 
     @property
     def n(self) -> int:

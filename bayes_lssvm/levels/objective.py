@@ -26,13 +26,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import blas
 
 from ..base.typing import Array
 from ..kernels import Kernel, check_positive_semidefinite
-from ..linalg.blas import fortran_copy, product, square, squared_norm
+from ..linalg.blas import mirror_lower, product, square, squared_norm
+from ..linalg.factor import ProjectedInverse
 from ..linalg.spectrum import TridiagonalReduction
-from ..linalg.triangles import mirror_lower
 from .level2 import Level2, optimise
 from .level3 import DEFAULT_PRIOR_SD, log_occam, mackay_error_bars
 
@@ -121,28 +121,26 @@ class Objective:
     def _step(self, kernel: Kernel, s: float) -> _Step:
         """What one Cholesky factor of Ω + sI tells."""
         K = kernel(self.X)
-        inverse = _projected_inverse(K, s)
+        inverse = ProjectedInverse.of(K, s)
         alpha, q1 = self._support(inverse)
-        tr1 = float(np.trace(inverse.C)) - float(inverse.rho @ inverse.rho) / inverse.total
         # det(MΩM + s) on the complement of 1 is det(Ω + s)·1ᵀC1/N
         log_det = inverse.log_det + float(np.log(inverse.total / len(self.y)))
-        return _Step(K, inverse, alpha, q1, float(alpha @ alpha), tr1, log_det)
+        return _Step(K, inverse, alpha, q1, float(alpha @ alpha), inverse.trace, log_det)
 
     def _along_kernel(self, kernel: Kernel, step: _Step, weight: float) -> Array:
         """Derivatives in log θ by W = −½R + weight·ααᵀ; uses up the inverse."""
         return kernel.contract(self.X, _evidence_derivative(step.inverse, step.alpha, weight), step.K)
 
-    def _support(self, inverse: _ProjectedInverse) -> tuple[Array, float]:
+    def _support(self, inverse: ProjectedInverse) -> tuple[Array, float]:
         """α = Ry and q_1 = yᵀRy."""
         y = self.y - self.y.mean()  # R annihilates constants; taking them out first saves digits
-        alpha = blas.dsymv(1.0, inverse.C, y, lower=1)
-        alpha -= inverse.rho * (float(inverse.rho @ y) / inverse.total)
+        alpha = inverse.apply(y)
         return alpha, float(y @ alpha)
 
     def _derivative_in_kernel_matrix(self, K: Array, result: Level2) -> Array:
         """W = ∂(criterion)/∂Ω of shape (N, N), symmetric."""
         n, s = result.n, 1.0 / result.gamma
-        inverse = _projected_inverse(K, s)
+        inverse = ProjectedInverse.of(K, s)
         alpha, q1 = self._support(inverse)
         bars = mackay_error_bars(result)
         # ∂(log Occam)/∂γ_eff; an error bar capped at the prior's width does not move
@@ -152,7 +150,7 @@ class Objective:
             slope += 0.5 / (n - result.gamma_eff) if bars.log_zeta < self.prior_sd[1] else 0.0
         if slope == 0.0:
             return _evidence_derivative(inverse, alpha, 0.5 * (n - 1) / q1)
-        R = mirror_lower(blas.dsyr(-1.0 / inverse.total, inverse.rho, lower=1, a=inverse.C, overwrite_a=1)).T
+        R = mirror_lower(inverse.lower()).T
         beta = product(R, alpha)
         q2, q3 = float(alpha @ alpha), float(alpha @ beta)
         tr1, tr2 = float(np.trace(R)), squared_norm(R)
@@ -170,20 +168,11 @@ class Objective:
         return W
 
 
-class _ProjectedInverse(NamedTuple):
-    """C = (Ω + sI)⁻¹ (lower triangle), ρ = C1, 1ᵀρ and log det(Ω + sI)."""
-
-    C: Array
-    rho: Array
-    total: float
-    log_det: float
-
-
 class _Step(NamedTuple):
     """The kernel matrix, R by its parts, α = Ry and the sums q_1, q_2, tr_1, log_det at one s = 1/γ."""
 
     K: Array
-    inverse: _ProjectedInverse
+    inverse: ProjectedInverse
     alpha: Array
     q1: float
     q2: float
@@ -191,29 +180,9 @@ class _Step(NamedTuple):
     log_det: float
 
 
-def _projected_inverse(K: Array, s: float) -> _ProjectedInverse:
-    M = fortran_copy(K)
-    M[np.diag_indices_from(M)] += s
-    factor, info = lapack.dpotrf(M, lower=1, overwrite_a=1)
-    log_det = 2.0 * float(np.log(np.diag(factor)).sum()) if info == 0 else np.nan
-    if info == 0:
-        factor, info = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    if info != 0:
-        raise np.linalg.LinAlgError(
-            f"The kernel matrix plus 1/γ = {s:.3g} is not positive definite to rounding; γ is too large for it."
-        )
-    rho = blas.dsymv(1.0, factor, np.ones(len(K)), lower=1)
-    if not rho.sum() > 0.0:
-        raise np.linalg.LinAlgError(
-            f"Rounding has made the inverse at 1/γ = {s:.3g} indefinite; γ is too large for it."
-        )
-    return _ProjectedInverse(factor, rho, float(rho.sum()), log_det)
-
-
-def _evidence_derivative(inverse: _ProjectedInverse, alpha: Array, weight: float) -> Array:
+def _evidence_derivative(inverse: ProjectedInverse, alpha: Array, weight: float) -> Array:
     """W = −½R + weight·ααᵀ, built in the lower triangle of C's memory and mirrored."""
-    W = inverse.C
+    W = inverse.lower()
     W *= -0.5
-    W = blas.dsyr(0.5 / inverse.total, inverse.rho, lower=1, a=W, overwrite_a=1)
     W = blas.dsyr(weight, alpha, lower=1, a=W, overwrite_a=1)
     return mirror_lower(W).T  # symmetric; the transpose has the kernel matrix's memory order

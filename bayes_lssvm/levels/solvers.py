@@ -14,13 +14,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
 from ..base.errors import NotPositiveSemidefiniteError, require_positive, warn
 from ..base.typing import Array
 from ..kernels import Kernel, check_positive_semidefinite
+from ..linalg.factor import Factor
 from ..linalg.spectrum import CentredSpectrum
 
 _BLOCK_DOUBLES = 4_000_000  # 32 MB of kernel rows at a time
@@ -47,16 +47,7 @@ class CGSolution(NamedTuple):
 def solve_cholesky(K: Array, y: Array, gamma: float) -> KKTSolution:
     """Solve 2.19 by one Cholesky factor of Ω + I/γ."""
     require_positive("gamma", gamma)
-    M = np.array(K, dtype=float, order="F")
-    M[np.diag_indices_from(M)] += 1.0 / gamma
-    try:
-        factor = cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError as error:
-        raise NotPositiveSemidefiniteError(
-            f"The kernel matrix plus 1/γ = {1.0 / gamma:.3g} is not positive definite: the kernel is not positive "
-            "semi-definite on these data, or γ is too large for its rounding."
-        ) from error
-    rho, nu = cho_solve(factor, np.stack([np.ones_like(y), y], axis=1), check_finite=False).T
+    rho, nu = Factor.of(K, 1.0 / gamma).solve(np.stack([np.ones_like(y), y], axis=1)).T
     return _combine(rho, nu)
 
 
@@ -103,14 +94,12 @@ class _Preconditioner:
 
     def __init__(self, L: Array, s: float) -> None:
         self.L, self.s = L, s
-        inner = L.T @ L
-        inner[np.diag_indices_from(inner)] += s
-        self.factor = cho_factor(inner, lower=True, overwrite_a=True) if L.shape[1] else None
+        self.factor = Factor.of(L.T @ L, s) if L.shape[1] else None
 
     def __call__(self, R: Array) -> Array:
         if self.factor is None:
             return R / self.s
-        return np.asarray((R - self.L @ cho_solve(self.factor, self.L.T @ R)) / self.s)
+        return np.asarray((R - self.L @ self.factor.solve(self.L.T @ R)) / self.s)
 
 
 def solve_cg(

@@ -1,1 +1,1 @@
-"""Linear algebra of the centred kernel matrix: products, triangles, the spectrum and its tridiagonal form."""
+"""Linear algebra of the centred kernel matrix: products, the Cholesky factor, the spectrum and its tridiagonal form."""

@@ -1,4 +1,4 @@
-"""Large matrix products by SciPy's BLAS only.
+"""Large matrix products by SciPy's BLAS only, and symmetric matrices of which one triangle is computed.
 
 NumPy's and SciPy's wheels carry an OpenBLAS each, with threads of its own that go on spinning for a while after a call.
 Code that alternates between `@` and LAPACK lets the two fight for the cores: on two cores the evidence took three times
@@ -11,7 +11,9 @@ import numpy as np
 from scipy.linalg import blas
 
 from ..base.typing import Array
-from .triangles import mirror_lower
+
+_SIZE = 128
+_UPPER = np.triu(np.ones((_SIZE, _SIZE), dtype=bool), 1)
 
 
 def product(A: Array, B: Array) -> Array:
@@ -36,3 +38,13 @@ def squared_norm(A: Array) -> float:
 def fortran_copy(K: Array) -> Array:
     """A copy of a symmetric matrix in Fortran order; the transpose is the same matrix and copies without reordering."""
     return np.array(K.T if K.flags.c_contiguous else K, dtype=float, order="F")
+
+
+def mirror_lower(A: Array) -> Array:
+    """Copy the lower triangle of A into the upper one, in place and by blocks that fit the cache."""
+    for start in range(0, len(A), _SIZE):
+        stop = min(start + _SIZE, len(A))
+        A[start:stop, stop:] = A[stop:, start:stop].T
+        block = A[start:stop, start:stop]
+        np.copyto(block, block.T.copy(), where=_UPPER[: stop - start, : stop - start])
+    return A

@@ -23,7 +23,7 @@ from scipy.linalg import blas
 from ..base.typing import Array
 from ..kernels import ARD, RBF, Kernel
 from ..linalg.blas import product
-from .derivative import projected_inverse
+from ..linalg.factor import projected_inverse
 
 __all__ = ["CurvatureDerivative", "curvature_derivative"]
 

@@ -19,14 +19,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import blas
 
 from ..base.typing import Array
-from ..linalg.blas import fortran_copy
-from ..linalg.triangles import mirror_lower
-from .leave_one_out import not_positive_definite
+from ..linalg.blas import mirror_lower
+from ..linalg.factor import not_positive_definite, projected_inverse
 
-__all__ = ["PressDerivative", "press_derivative", "projected_inverse"]
+__all__ = ["PressDerivative", "press_derivative"]
 
 
 class PressDerivative(NamedTuple):
@@ -54,24 +53,6 @@ class PressDerivative(NamedTuple):
     alpha: Array
     residuals: Array
     inverse: Array
-
-
-def projected_inverse(K: Array, noise: Array, *, bias: bool) -> Array:
-    """R = M⁻¹ − ρρᵀ/1ᵀρ for M = Ω + diag(noise), or M⁻¹ without a bias; the whole symmetric matrix, Fortran order."""
-    M = fortran_copy(K)
-    M[np.diag_indices_from(M)] += noise
-    C, info = lapack.dpotrf(M, lower=1, clean=0, overwrite_a=1)
-    if info == 0:
-        C, info = lapack.dpotri(C, lower=1, overwrite_c=1)
-    if info != 0:
-        raise not_positive_definite(noise)
-    if bias:
-        rho = blas.dsymv(1.0, C, np.ones(len(K)), lower=1)
-        total = float(rho.sum())
-        if not total > 0.0:
-            raise not_positive_definite(noise)
-        C = blas.dsyr(-1.0 / total, rho, lower=1, a=C, overwrite_a=1)
-    return mirror_lower(np.asarray(C))
 
 
 def press_derivative(K: Array, y: Array, gamma: float, weights: Array, *, bias: bool = True) -> PressDerivative:

@@ -24,12 +24,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh, lapack, svd
+from scipy.linalg import eigh, svd
 from scipy.special import expit
 
 from ..base.errors import NotPositiveSemidefiniteError, require_positive
 from ..base.typing import Array
 from ..linalg.blas import fortran_copy, product
+from ..linalg.factor import Factor, not_positive_definite, require_total
 from ..linalg.spectrum import CentredSpectrum, reflect_symmetric, reflector
 
 __all__ = [
@@ -174,14 +175,6 @@ def _check_matrix(K: Array, y: Array, weights: Array | None) -> tuple[Array, Arr
     return K, y, w
 
 
-def not_positive_definite(noise: Array) -> NotPositiveSemidefiniteError:
-    """The error of a matrix Ω + diag(noise) that has no Cholesky factor."""
-    return NotPositiveSemidefiniteError(
-        f"The kernel matrix plus 1/γ = {float(noise.min()):.3g} is not positive definite to rounding: γ is too large "
-        "for it, or the kernel is not positive semi-definite on these data."
-    )
-
-
 def _finish(
     y: Array, w: Array, gamma: float | Array, mu: float | None, alpha: Array, c: Array, b: float | Array
 ) -> LeaveOneOut:
@@ -222,21 +215,13 @@ def leave_one_out(
     require_positive("gamma", gamma)
     K, y, w = _check_matrix(K, y, weights)
     offset = float(w @ y / w.sum()) if bias else 0.0  # taken out first, so that it costs no digits
-    M = fortran_copy(K)
     noise = 1.0 / (gamma * w)
-    M[np.diag_indices_from(M)] += noise
-    S, info = lapack.dpotrf(M, lower=1, clean=1, overwrite_a=1)
-    if info == 0:
-        S, info = lapack.dtrtri(S, lower=1, overwrite_c=1)
-    if info != 0:
-        raise not_positive_definite(noise)
+    S = Factor.of(K, noise).inverse_factor()
     rho, nu = product(S.T, product(S, np.stack([np.ones_like(y), y - offset], axis=1))).T  # eq 10
     c = np.einsum("ij,ij->j", S, S)  # column sums: M⁻¹ = SᵀS
     if not bias:
         return _finish(y, w, gamma, mu, nu, c, 0.0)
-    total = float(rho.sum())
-    if not total > 0.0:
-        raise not_positive_definite(noise)
+    total = require_total(rho, noise)
     b = float(nu.sum()) / total
     return _finish(y, w, gamma, mu, nu - b * rho, c - rho * (rho / total), offset + b)
 

@@ -336,7 +336,7 @@ def test_a_flat_prior_is_refused_with_the_reason():
 # --- independence --------------------------------------------------------------------------------------------------
 
 SHARED = {"kernels", "priors", "sampling.diagnostics", "base.provenance", "base.arviz", "base.typing", "base.errors"}
-HELPERS = {"linalg.blas", "linalg.triangles", "base.files", "_version", "base", "linalg", "sampling"}
+HELPERS = {"linalg.blas", "base.files", "_version", "base", "linalg", "sampling"}
 
 
 def modules_imported(path, package):

@@ -17,11 +17,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, lapack
 
-from bayes_lssvm.base.errors import NotPositiveSemidefiniteError
 from bayes_lssvm.base.typing import Array
-from bayes_lssvm.linalg.triangles import mirror_lower
+from bayes_lssvm.linalg.blas import mirror_lower
+from bayes_lssvm.linalg.factor import Factor
 from bayes_lssvm.search.climb import Stop, climb_from_each
 
 from .equal_rows import Counted, Spectrum, counted, distinct, rbf, squared_distances
@@ -82,15 +81,11 @@ class Evidence:
         if self.bias:
             slopes.append(self.outer * float(np.exp(theta[2])))
             A = A + slopes[1]
-        A[np.diag_indices_from(A)] += s
-        try:
-            L = cholesky(A, lower=True, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError as error:
-            raise NotPositiveSemidefiniteError(f"The covariance at 1/γ = {s:.3g} is too near to singular.") from error
+        factor = Factor.of(A, s)
         D = len(self.r)
-        log_det = 2.0 * float(np.log(np.diag(L)).sum()) + (self.n - D) * float(theta[0])
-        beta = cho_solve((L, True), self.r, check_finite=False)
-        inverse = mirror_lower(np.asarray(lapack.dpotri(L, lower=1, overwrite_c=1)[0]))
+        log_det = factor.log_det + (self.n - D) * float(theta[0])
+        beta = factor.solve(self.r)
+        inverse = mirror_lower(factor.inverse())
         q = float(self.r @ beta) + self.data.within / s
         value = 0.5 * (self.n * float(np.log(2.0 * np.pi * q / self.n)) + self.n + log_det)
         weight = self.n / (2.0 * q)
@@ -104,9 +99,7 @@ class Evidence:
         """μ = N/q."""
         s, sigma = float(np.exp(theta[0])), float(np.exp(theta[1]))
         A = self.outer * (rbf(self.squared, sigma) + (float(np.exp(theta[2])) if self.bias else 0.0))
-        A[np.diag_indices_from(A)] += s
-        factor = cholesky(A, lower=True, overwrite_a=True, check_finite=False)
-        return self.n / (float(self.r @ cho_solve((factor, True), self.r)) + self.data.within / s)
+        return self.n / (float(self.r @ Factor.of(A, s).solve(self.r)) + self.data.within / s)
 
 
 def design(X: Array, y: Array, *, bias: bool) -> GPDesign:

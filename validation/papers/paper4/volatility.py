@@ -26,13 +26,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize_scalar
 
 from bayes_lssvm import BayesianLSSVR
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.levels.level3 import Level3, evaluate
+from bayes_lssvm.linalg.factor import Factor
 from bayes_lssvm.linalg.spectrum import TridiagonalReduction
 from bayes_lssvm.press.leave_one_out import leave_one_out
 
@@ -107,12 +107,10 @@ class WeightedLSSVM:
 
     def moments(self, X_new: Array) -> tuple[Array, Array]:
         """Mean z and variance σ_z² for each row of X_new; the noise of a new target is not in it."""
-        K = self.kernel(self.X)
-        K[np.diag_indices_from(K)] += self.mu / (self.zeta * self.weights)
-        factor = cho_factor(K, lower=True)
-        rho = cho_solve(factor, np.ones(len(K)))
+        factor = Factor.of(self.kernel(self.X), self.mu / (self.zeta * self.weights))
+        rho = factor.solve(np.ones(len(self.X)))
         k = self.kernel(X_new, self.X)  # [n, N]
-        explained = np.einsum("ij,ji->i", k, cho_solve(factor, k.T))
+        explained = np.einsum("ij,ji->i", k, factor.solve(k.T))
         bias = (1.0 - k @ rho) ** 2 / rho.sum()
         variance = (self.kernel.diag(X_new) - explained + bias) / self.mu
         return k @ self.alpha + self.intercept, np.maximum(variance, 0.0)
