@@ -46,7 +46,7 @@ report: $(READY)
 
 TABLES ?= all
 reproduce: $(READY)
-	@$(TEST_ENV) $(BIN)/python -m validation.papers $(TABLES) --jobs $(JOBS) --output $(OUTPUT) --pages $(ARGS)
+	@$(TEST_ENV) $(BIN)/python -m reports reproduce $(TABLES) --jobs $(JOBS) --output $(OUTPUT) --pages $(ARGS)
 
 gallery: $(READY)
 	@$(BIN)/python -m reports --gallery --output $(OUTPUT) $(ARGS)

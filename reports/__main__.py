@@ -1,4 +1,4 @@
-"""`python -m reports`: run studies and write them as HTML pages with an index.
+"""`python -m reports`: run studies and write them as HTML pages with an index; `reproduce` computes the papers' tables.
 
 Without arguments it makes the report on Ripley's data. Studies are run cell by cell and finished cells are kept, so a
 command that was stopped goes on where it was.
@@ -15,16 +15,16 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any, NoReturn
 
-from reports.command import gallery, tables
+from reports.command import gallery, reproduce, tables
+from reports.command.parser import Parser
 from reports.command.plan import Plan, Task, make_plan
 from reports.frame.index import write_index
 from reports.frame.page import Page, filled
 from reports.frame.write import write_page
-from reports.pages import PAGES, page_of, section_7_1
+from reports.pages import page_of, section_7_1
 from validation.harness import SIZES, run
-from validation.studies import get_study
+from validation.registry import STUDIES, get_study
 
 TITLE = "How good is the evidence framework?"
 INTRODUCTION = (
@@ -37,20 +37,14 @@ class StoppedError(Exception):
     """A study that could not go on, as a sentence."""
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        # 2, argparse's own status, means failed checks here
-        self.exit(1, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
-
-
 def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
-    known = (section_7_1.NAME, *PAGES)
-    command = _Parser(
+    known = (section_7_1.NAME, *STUDIES)
+    command = Parser(
         prog="python -m reports",
         description="Run studies of the closed forms and write them as HTML pages. Without arguments: Ripley's data.",
         epilog=f"Studies: {', '.join(known)}. Finished cells are kept in OUTPUT/cells; run the same command again "
-        "and it goes on where it was stopped.",
+        "and it goes on where it was stopped. Tables of the papers: python -m reports reproduce --help.",
     )
     add = command.add_argument
     add("--study", action="append", metavar="NAME", help="a study to run, or 'all'; may be given several times")
@@ -67,8 +61,8 @@ def parser() -> argparse.ArgumentParser:
         "--reproduction",
         nargs="*",
         metavar="TABLE",
-        help="pages of the papers' tables (all, or those named) from the cells that python -m validation.papers "
-        "has computed into the same OUTPUT; with --gallery to reports/gallery",
+        help="pages of the papers' tables (all, or those named) from the cells that python -m reports "
+        "reproduce has computed into the same OUTPUT; with --gallery to reports/gallery",
     )
     add("--gallery", action="store_true", help="all studies on the gallery's data, at full size, to reports/gallery")
     return command
@@ -94,7 +88,7 @@ def make_report(plan: Plan) -> tuple[Path, list[Page]]:
     """Do all tasks, write their pages and the index; returns the index's path and the pages that failed checks."""
     for folder in (plan.pages, plan.cells):
         folder.mkdir(parents=True, exist_ok=True)
-    style: dict[str, Any] = {"dpi": gallery.DPI, "pictures": False, "digits": gallery.DIGITS} if plan.is_gallery else {}
+    style = gallery.STYLE if plan.is_gallery else {}
     words = (gallery.TITLE, gallery.INTRODUCTION) if plan.is_gallery else (TITLE, INTRODUCTION)
     failed = []
     try:
@@ -121,9 +115,12 @@ def _complaint(page: Page) -> str:
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point."""
-    options = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without Greek letters still gets its table
+    if words[:1] == [reproduce.NAME]:
+        return reproduce.main(words[1:])
+    options = parser().parse_args(words)
     if options.reproduction is not None:
         return tables.main(options)
     try:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reports.pages.section_7_1 import NAME as SECTION_7_1
 
 FOLDER = Path(__file__).parents[1] / "gallery"
-DPI = 100
-DIGITS = 6
+STYLE: dict[str, Any] = {"dpi": 100, "pictures": False, "digits": 6}
+"""Of its pages, as `write_page` takes it."""
 MOST_BYTES = 15_000_000
 TITLE = "How good is the evidence framework? The gallery"
 INTRODUCTION = (

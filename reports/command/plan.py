@@ -10,10 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from reports.pages import PAGES, available
 from reports.pages.section_7_1 import NAME as SECTION_7_1
 from validation.harness import Size, StudyData, load_data
-from validation.studies import get_study
+from validation.registry import STUDIES, chosen, get_study
 
 from . import gallery
 
@@ -90,14 +89,7 @@ def _chosen(names: Sequence[str] | None) -> tuple[str, ...] | None:
     """The studies that were asked for, each once; None where none was named."""
     if not names:
         return None
-    here = (SECTION_7_1, *available())
-    if "all" in names:
-        return here
-    for name in names:
-        if name not in here:
-            what = "is not in this checkout" if name in PAGES else "does not exist"
-            raise ValueError(f"The study {name!r} {what}. The studies are {', '.join(here)}, or 'all' of them.")
-    return tuple(dict.fromkeys(names))
+    return chosen(names, {SECTION_7_1: "", **STUDIES}, "study")
 
 
 def _tasks(options: argparse.Namespace, chosen: tuple[str, ...] | None, size: Size, remarks: list[str]) -> list[Task]:
@@ -106,7 +98,7 @@ def _tasks(options: argparse.Namespace, chosen: tuple[str, ...] | None, size: Si
         raise ValueError("--target and --positive say how to read a CSV file; give its path with --data.")
     named = bool(options.study) and "all" not in options.study
     if chosen is None:
-        chosen = (SECTION_7_1, *(name for name in DEFAULT_STUDIES if name in available()))
+        chosen = (SECTION_7_1, *DEFAULT_STUDIES)
     if SECTION_7_1 in chosen and source is not None and source.strip().lower() not in RIPLEY:
         if named:
             raise ValueError("Section 7.1 is about Ripley's data; leave out --data, or name other studies.")
@@ -138,9 +130,8 @@ def _tasks(options: argparse.Namespace, chosen: tuple[str, ...] | None, size: Si
 
 def _gallery_tasks(chosen: tuple[str, ...] | None, size: Size) -> list[Task]:
     tasks = []
-    here = (SECTION_7_1, *available())
     for exhibit in gallery.EXHIBITS:
-        names = [name for name in exhibit.studies if name in here and (chosen is None or name in chosen)]
+        names = [name for name in exhibit.studies if chosen is None or name in chosen]
         data = load_data(exhibit.data) if exhibit.data and set(names) - {SECTION_7_1} else None
         for name in names:
             if name == SECTION_7_1:

@@ -1,7 +1,7 @@
 """`python -m reports --reproduction`: pages of the reproduced tables, from cells that have been computed already.
 
 Nothing is computed here. A table of which there are no cells is named on the overview as not computed, and
-`python -m validation.papers TABLE` computes it.
+`python -m reports reproduce TABLE` computes it.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from reports.frame.index import write_index
 from reports.frame.page import Page, filled
 from reports.frame.write import write_page
-from reports.pages import available_tables, page_of
+from reports.pages import page_of
 from reports.pages import reproduction as overview
-from validation.harness import Size, StudyResult
-from validation.papers import TABLES, ReproducedTable, get_study, get_table
-from validation.papers.selection import largest, stored
+from validation.harness import Size, StudyResult, stored
+from validation.papers import ReproducedTable
+from validation.papers.selection import largest
+from validation.registry import TABLES, chosen, get_study, get_table
 
 from . import gallery
 
@@ -28,56 +28,36 @@ TITLE = "The papers' tables, ours beside theirs"
 INTRODUCTION = "Tables of the five source texts computed again, with the verdict on every entry."
 
 
-def chosen(names: Sequence[str]) -> tuple[str, ...]:
-    """The tables that were asked for, all by default; a name that is not one is refused."""
-    here = available_tables()
-    for name in names:
-        if name != "all" and name not in here:
-            what = "is not in this checkout" if name in TABLES else "does not exist"
-            raise ValueError(f"The table {name!r} {what}. The tables are {', '.join(here)}, or 'all' of them.")
-    return here if not names or "all" in names else tuple(dict.fromkeys(names))
+def computed(cells: Path, size: Size | None) -> list[tuple[ReproducedTable, StudyResult]]:
+    """Tables with what has been computed of them, at this size or at the largest of which something is there."""
+    studies = map(get_study, TABLES)
+    results = [largest(s, cells) if size is None else stored(s, size=size, folder=cells) for s in studies]
+    return [(get_table(result), result) for result in results if result is not None]
 
 
-def there(names: Sequence[str], cells: Path, size: Size | None) -> list[tuple[ReproducedTable, StudyResult]]:
-    """The tables with what has been computed of them, at this size or at the largest of which something is there."""
-    found = []
-    for name in names:
-        study = get_study(name)
-        result = largest(study, cells) if size is None else stored(study, size=size, folder=cells)
-        if result is not None:
-            found.append((get_table(result), result))
-    return found
-
-
-def make_pages(options: argparse.Namespace) -> list[Page]:
+def write_pages(names: Sequence[str], output: Path, size: Size | None, *, in_gallery: bool = False) -> list[Page]:
     """Write the pages of the tables, the overview and the index; returns the pages.
 
     The overview shows all tables of which there are cells, whichever were asked for.
     """
-    if options.study or options.data or options.target or options.positive or options.scheduler:
-        raise ValueError(
-            "--reproduction shows tables that have been computed; leave out --study, --data, --target, --positive and "
-            "--scheduler."
-        )
-    names = chosen(options.reproduction)
-    cells: Path = options.output / "cells"
-    folder: Path = gallery.FOLDER if options.gallery else options.output
-    everything = there(available_tables(), cells, options.size)
-    found = [pair for pair in everything if pair[1].study in names]
+    cells = output / "cells"
+    folder = gallery.FOLDER if in_gallery else output
+    everything = computed(cells, size)
+    found = [result for _, result in everything if result.study in names]
     if not found:
         raise ValueError(
-            f"No cells of {', '.join(names)} are in {cells}. Compute them first: python -m validation.papers "
-            f"{names[0]} --output {shlex.quote(str(options.output))}"
+            f"No cells of {', '.join(names)} are in {cells}. Compute them first: python -m reports reproduce "
+            f"{names[0]} --output {shlex.quote(str(output))}"
         )
     folder.mkdir(parents=True, exist_ok=True)
-    style: dict[str, Any] = {"dpi": gallery.DPI, "pictures": False, "digits": gallery.DIGITS} if options.gallery else {}
+    style = gallery.STYLE if in_gallery else {}
     pages = []
-    for _, result in found:
+    for result in found:
         pages.append(page_of(result))
         write_page(pages[-1], folder, command=_command(result), **style)
     pages.append(overview.page(everything, overview.names_of(everything)))
     write_page(pages[-1], folder, command="make reproduce", **style)
-    words = (gallery.TITLE, gallery.INTRODUCTION) if options.gallery else (TITLE, INTRODUCTION)
+    words = (gallery.TITLE, gallery.INTRODUCTION) if in_gallery else (TITLE, INTRODUCTION)
     index = write_index(folder, title=words[0], introduction=words[1])
     for page in pages:
         print("\n\n".join([page.title, *map(filled, page.verdict)]), end="\n\n", flush=True)
@@ -87,17 +67,34 @@ def make_pages(options: argparse.Namespace) -> list[Page]:
 
 def _command(result: StudyResult) -> str:
     quick = {"full": "", "quick": " --quick", "toy": " --size toy"}[result.size]
-    return f"python -m validation.papers {result.study}{quick}\npython -m reports --reproduction {result.study}"
+    return f"python -m reports reproduce {result.study}{quick} --pages"
+
+
+def make_pages(names: Sequence[str], output: Path, size: Size | None, *, in_gallery: bool = False) -> bool:
+    """Write the pages; where that cannot be done say why, and return False."""
+    try:
+        write_pages(names, output, size, in_gallery=in_gallery)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return False
+    except OSError as error:
+        print(f"The pages could not be written: {error.strerror or error}.", file=sys.stderr)
+        return False
+    return True
 
 
 def main(options: argparse.Namespace) -> int:
     """Exit status: 0, or 1 with a sentence."""
+    if options.study or options.data or options.target or options.positive or options.scheduler:
+        print(
+            "--reproduction shows tables that have been computed; leave out --study, --data, --target, --positive and "
+            "--scheduler.",
+            file=sys.stderr,
+        )
+        return 1
     try:
-        make_pages(options)
+        names = chosen(options.reproduction or ["all"], TABLES, "table")
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
-    except OSError as error:
-        print(f"The pages could not be written: {error.strerror or error}.", file=sys.stderr)
-        return 1
-    return 0
+    return 0 if make_pages(names, options.output, options.size, in_gallery=options.gallery) else 1

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 from PIL import Image
 
 from bayes_lssvm.base.files import write_bytes
-from reports.pages import PAGES, TABLE_PAGES
-from reports.pages.section_7_1 import NAME as SECTION_7_1
+from validation.registry import STUDIES, TABLES
 
 from .html import render
 from .write import FORMAT
@@ -75,7 +74,7 @@ def _read(path: Path, folder: Path) -> dict[str, Any] | None:
 
 def _order(record: dict[str, Any]) -> tuple[bool, bool, str, str, int]:
     data = record["data"]
-    studies = [SECTION_7_1, *PAGES, REPRODUCTION, *TABLE_PAGES]
+    studies = ["section-7-1", *STUDIES, REPRODUCTION, *TABLES]
     name = "" if data is None else str(data["name"])
     place = studies.index(record["study"]) if record["study"] in studies else len(studies)
     return data is None, name != "ripley", name, _heading(record), place
@@ -84,7 +83,7 @@ def _order(record: dict[str, Any]) -> tuple[bool, bool, str, str, int]:
 def _heading(record: dict[str, Any]) -> str:
     data: dict[str, Any] | None = record["data"]
     if data is None:
-        tables = record["study"] == REPRODUCTION or record["study"] in TABLE_PAGES
+        tables = record["study"] == REPRODUCTION or record["study"] in TABLES
         return TABLES_HEADING if tables else "Simulated data"
     return f"Data: {data['name']} ({data['n']} points, {data['d']} input{'s' if data['d'] != 1 else ''})"
 

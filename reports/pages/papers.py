@@ -15,9 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reports.draw.figures import BLUE, GREEN, GREY, VERMILION, new_figure
-from reports.frame.page import Page, Picture, Row, Section, Table, plain_label
-from validation.harness import StudyResult
-from validation.papers import get_table
+from reports.frame.page import Picture, Row, Table, plain_label
 from validation.papers.table import Entry, Published, ReproducedTable, Verdict
 
 MARKS: dict[Verdict, str] = {"reproduced": "=", "better": "▲", "worse": "▼", "ours alone": "", "not computed": ""}
@@ -208,22 +206,3 @@ def _panel(panel: Axes, table: ReproducedTable, rows: Sequence[str], column: str
     panel.set_title(plain_label(column), loc="left")
     for side in ("top", "right"):
         panel.spines[side].set_visible(False)
-
-
-def plain_page(result: StudyResult) -> Page:
-    """A page for a table that has none of its own: the comparison, the differences with why, and the figure."""
-    table = get_table(result)
-    picture, differences = differences_picture(table), differences_table(table)
-    return Page(
-        name=table.name,
-        title=table.title,
-        introduction=f"{table.source}, computed again: {table.measure}, ours beside the paper's.",
-        verdict=verdict_sentences(table),
-        key_table=comparison_table(table),
-        sections=(
-            Section("Ours against theirs", pictures=() if picture is None else (picture,)),
-            Section("What differs", tables=() if differences is None else (differences,)),
-        ),
-        methods=(),
-        result=result,
-    )

@@ -13,7 +13,8 @@ from reports.draw.figures import GREY, new_figure
 from reports.frame.index import REPRODUCTION
 from reports.frame.page import Page, Picture, Row, Section, Table
 from validation.harness import SIZES, Size, StudyResult
-from validation.papers import TABLES, ReproducedTable, Verdict
+from validation.papers import ReproducedTable, Verdict
+from validation.registry import TABLES
 
 from .papers import COLOURS, STYLE, comparison_table, counts, differences_table, verdict_sentences
 

@@ -13,7 +13,7 @@ from .data import StudyData
 from .labels import DataError
 from .load import load_data
 from .result import FinishedCell, StudyResult
-from .run import run
+from .run import run, stored
 from .store import DamagedCellWarning
 from .study import SIZES, Size, Study
 
@@ -31,4 +31,5 @@ __all__ = [
     "StudyResult",
     "load_data",
     "run",
+    "stored",
 ]

@@ -59,16 +59,7 @@ def run(
     data = data if study.needs_data else None
     cells = _declared(study, data, size)
     store = CellStore(Path(folder), study, data, size)
-    finished: dict[str, FinishedCell] = {}
-    origins: list[dict[str, Any]] = []
-    changed: dict[str, str] = {}
-    for cell in cells:
-        reading = store.read(cell)
-        if reading.finished is not None:
-            finished[cell.key] = reading.finished
-            origins.append(reading.provenance)
-        elif reading.changed:
-            changed[cell.key] = reading.changed
+    finished, origins, changed = _found(store, cells)
     if changed and progress:
         print(_changed_sentence(study, changed), file=sys.stderr)
     missing = {cell.key: cell for cell in cells if cell.key not in finished}
@@ -91,15 +82,44 @@ def run(
             finished[outcome.key] = store.write(missing[outcome.key], outcome)
             origins.append(outcome.record["provenance"])
             bar.update()
-    return StudyResult(
-        study.name,
-        study.title,
-        size,
-        None if data is None else data.describe(),
-        tuple(finished[cell.key] for cell in cells),
-        _provenance(study, data, size, tuple(finished.values()), origins),
-        store.folder,
-    )
+    return _result(study, data, size, [finished[cell.key] for cell in cells], origins, store)
+
+
+def stored(study: Study, data: StudyData | None = None, *, size: Size, folder: str | Path) -> StudyResult | None:
+    """The finished cells of a study, nothing computed; None where there are none."""
+    store = CellStore(Path(folder), study, data, size)
+    finished, origins, _ = _found(store, study.cells(data, size))
+    return _result(study, data, size, list(finished.values()), origins, store) if finished else None
+
+
+def _found(
+    store: CellStore, cells: Sequence[Cell]
+) -> tuple[dict[str, FinishedCell], list[dict[str, Any]], dict[str, str]]:
+    """Cells that are there, by key and in order, where they come from, and why others that are there are not used."""
+    finished: dict[str, FinishedCell] = {}
+    origins: list[dict[str, Any]] = []
+    changed: dict[str, str] = {}
+    for cell in cells:
+        reading = store.read(cell)
+        if reading.finished is not None:
+            finished[cell.key] = reading.finished
+            origins.append(reading.provenance)
+        elif reading.changed:
+            changed[cell.key] = reading.changed
+    return finished, origins, changed
+
+
+def _result(
+    study: Study,
+    data: StudyData | None,
+    size: Size,
+    finished: Sequence[FinishedCell],
+    origins: Sequence[dict[str, Any]],
+    store: CellStore,
+) -> StudyResult:
+    record = _provenance(study, data, size, finished, origins)
+    described = None if data is None else data.describe()
+    return StudyResult(study.name, study.title, size, described, tuple(finished), record, store.folder)
 
 
 def _declared(study: Study, data: StudyData | None, size: Size) -> list[Cell]:
@@ -132,7 +152,7 @@ def _provenance(
     """Where the numbers come from. It holds nothing of this call, so that the same cells give the same record."""
     names = dict.fromkeys(name for origin in origins for name in origin["versions"])
     dates = sorted(origin["date"] for origin in origins)
-    return {
+    record = {
         "study": study.name,
         "version": study.version,
         "size": size,
@@ -145,6 +165,8 @@ def _provenance(
         "date": dates[-1],
         "seconds": sum(f.seconds for f in finished),
     }
+    own_data = getattr(study, "own_data", "")
+    return {**record, "data": own_data} if own_data else record
 
 
 def _several(values: Any) -> str:

@@ -11,9 +11,11 @@ whose identity is another.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,6 +106,18 @@ class CellStore:
         if sha is None:
             self._netcdf(cell).unlink(missing_ok=True)  # of an earlier version that had draws
         return self._finished(cell, outcome.record, sha, verified=True)
+
+    def set_aside(self, cells: Sequence[Cell]) -> None:
+        """Move the files of these cells into a new folder beside the study's, so that they are computed again."""
+        aside = self.next_aside()
+        for path in (path for cell in cells for path in (self._json(cell), self._netcdf(cell)) if path.is_file()):
+            aside.mkdir(parents=True, exist_ok=True)
+            path.replace(aside / path.name)
+
+    def next_aside(self) -> Path:
+        """The folder for the files that are set aside next."""
+        numbered = (self.folder.with_name(f"{self.folder.name}-aside-{k}") for k in itertools.count(1))
+        return next(path for path in numbered if not path.exists())
 
     def _finished(self, cell: Cell, record: dict[str, Any], sha: str | None, verified: bool = False) -> FinishedCell:
         """A cell from its record, with its draws looked at unless they were just written."""

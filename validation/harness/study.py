@@ -22,7 +22,8 @@ class Study(Protocol):
     version : int
         Part of each cell's identity: raise it when results change their meaning, and cells are computed again.
     needs_data : bool
-        Where it is False the study simulates, and `data` is None.
+        Where it is False `data` is None: the study simulates, or has data of its own, and then says which in an
+        attribute `own_data`, a sentence for the provenance.
     """
 
     @property

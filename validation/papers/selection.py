@@ -9,11 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from validation.harness import Cell, CellResult, FinishedCell, Size, Study, StudyData, StudyResult
-from validation.harness.run import _provenance
-from validation.harness.store import CellStore
+from validation.harness import SIZES, Cell, CellResult, FinishedCell, Size, Study, StudyData, StudyResult, stored
 
-DATA = "as the table names them; each cell holds the hash of its set"
+from .table import OWN_DATA
 
 
 @dataclass(frozen=True)
@@ -56,6 +54,11 @@ class Selected:
         """As of the whole."""
         return self.study.needs_data
 
+    @property
+    def own_data(self) -> str:
+        """As of every table."""
+        return OWN_DATA
+
     def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
         """The cells of the part; a data set or an algorithm without any is refused."""
         cells = self.study.cells(data, size)
@@ -92,21 +95,6 @@ def randomisation_of(cell: Cell) -> int:
     return int(cell.settings.get("randomisation", 0))
 
 
-def stored(study: Study, *, size: Size, folder: str | Path) -> StudyResult | None:
-    """The finished cells of a study, nothing computed; None where there are none."""
-    store = CellStore(Path(folder), study, None, size)
-    found, origins = [], []
-    for cell in study.cells(None, size):
-        reading = store.read(cell)
-        if reading.finished is not None:
-            found.append(reading.finished)
-            origins.append(reading.provenance)
-    if not found:
-        return None
-    record = {**_provenance(study, None, size, found, origins), "data": DATA}
-    return StudyResult(study.name, study.title, size, None, tuple(found), record, store.folder)
-
-
 def with_failures(result: StudyResult, failed: Sequence[FinishedCell]) -> StudyResult:
     """A result with cells of this run that could not be computed, which are kept nowhere."""
     return replace(result, cells=(*result.cells, *failed))
@@ -114,9 +102,5 @@ def with_failures(result: StudyResult, failed: Sequence[FinishedCell]) -> StudyR
 
 def largest(study: Study, folder: str | Path) -> StudyResult | None:
     """What is there at the largest size of which something is there."""
-    sizes: tuple[Size, ...] = ("full", "quick", "toy")
-    for size in sizes:
-        result = stored(study, size=size, folder=folder)
-        if result is not None:
-            return result
-    return None
+    found = (stored(study, size=size, folder=folder) for size in reversed(SIZES))
+    return next((result for result in found if result is not None), None)

@@ -14,6 +14,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+OWN_DATA = "as the table names them; each cell holds the hash of its set"
+"""Where the data of a table come from, for its provenance."""
+
 Verdict = Literal["reproduced", "better", "worse", "ours alone", "not computed"]
 
 

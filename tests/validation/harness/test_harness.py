@@ -34,7 +34,7 @@ from validation.harness import (
     load_data,
     run,
 )
-from validation.studies import STUDIES, get_study
+from validation.registry import STUDIES, get_study
 
 ROOT = Path(__file__).parents[3]
 

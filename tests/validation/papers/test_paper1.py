@@ -18,12 +18,12 @@ from reports.pages.paper1_table2 import descents_table, ends_table, page, z_tabl
 from reports.pages.paper1_table2.sentences import comparisons, significant
 from validation.harness import FinishedCell, StudyResult, run
 from validation.harness.splits import random_split, seed_of
-from validation.papers import get_study, get_table
 from validation.papers.paper1 import ep_gpc
 from validation.papers.paper1.algorithms import ALGORITHMS, LSSVM, OURS, STAGES, press_classifier
 from validation.papers.paper1.comparisons import compare, published_comparison, wilcoxon_p
 from validation.papers.paper1.published import COLUMNS, SECTION_3, SIGNIFICANCE, TABLE_1, TABLE_2
 from validation.papers.paper1.table2 import FIVE, STUDY, partition, rows_of, stages_of
+from validation.registry import get_study, get_table
 
 NAMES = tuple(a.name for a in LSSVM)
 

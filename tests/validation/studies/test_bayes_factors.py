@@ -16,7 +16,7 @@ from models import features
 from reports.pages.bayes_factors import page
 from reports.pages.bayes_factors.sentences import distances
 from validation.harness import Cell, CellResult, FinishedCell, StudyResult, load_data, run
-from validation.studies import get_study
+from validation.registry import get_study
 from validation.studies.bayes_factors import MODELS, PRIOR, STUDY, Evidence, chosen_points, compare, evidences, words
 from validation.studies.bayes_factors.comparison import sampled, worst_pair
 from validation.studies.bayes_factors.lattice import integrate_on_lattice

@@ -12,7 +12,7 @@ from PIL import Image
 from reports.draw.figures import as_png
 from reports.pages.calibration import figure_nuts, grade, key_table, page, verdict
 from validation.harness import Check, run
-from validation.studies import get_study
+from validation.registry import get_study
 from validation.studies.calibration import SCENARIOS, Record, Results, methods_of, rows_of
 from validation.studies.calibration import run as run_sets
 from validation.studies.calibration.study import PLANS, STUDY, _checks, collect

@@ -13,7 +13,7 @@ from reports.pages.error_bars import distance_table, key_table, page
 from reports.pages.error_bars import figures as _figures
 from reports.pages.error_bars.bars import CLOSE, assemble, sampled_figures, verdict
 from validation.harness import Check, StudyData, load_data, run
-from validation.studies import get_study
+from validation.registry import get_study
 from validation.studies.error_bars import STUDY
 from validation.studies.error_bars.sampled import _agreement_check, _estimates
 

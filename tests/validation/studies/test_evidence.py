@@ -15,7 +15,7 @@ from reports.frame.html import draw
 from reports.pages.evidence import page
 from reports.pages.evidence.ladder import hills, ladder, loss, verdict
 from validation.harness import Check, StudyData, load_data, run
-from validation.studies import get_study
+from validation.registry import get_study
 from validation.studies.evidence import PRIOR, RUNGS, STUDY
 from validation.studies.evidence.choice import chosen_width
 from validation.studies.evidence.rungs import gamma_profile, rung

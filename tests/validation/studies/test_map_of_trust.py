@@ -31,7 +31,7 @@ from reports.pages.map_of_trust import (
     verdict,
 )
 from validation.harness import run
-from validation.studies import get_study
+from validation.registry import get_study
 from validation.studies.map_of_trust import GRIDS, PRIOR, STUDY, Problem, is_trusted, measure, simulate
 
 TOY = Problem(n=40, d=2, width=0.5, assumed=0.5, snr=3.0)

@@ -13,7 +13,7 @@ from reports.pages.moderated_output import page
 from reports.pages.moderated_output.sentences import Probabilities, outside_error
 from validation.harness import Cell, FinishedCell, StudyData, StudyResult, load_data, run
 from validation.harness.scores import binary_scores
-from validation.studies import get_study
+from validation.registry import get_study
 from validation.studies.moderated_output import LABELS, METHODS, STUDY
 from validation.studies.moderated_output.methods import PRIOR, at_draw
 from validation.studies.moderated_output.points import describe, points_of

@@ -18,7 +18,7 @@ from bayes_lssvm.priors import Box, HyperPrior, Normal, hyper_prior_from_dict
 from reports.draw.figures import as_png
 from reports.pages.prior_sensitivity import Answer, answers_of, key_table, page, verdict
 from validation.harness import Cell, StudyData, load_data, run
-from validation.studies import get_study
+from validation.registry import get_study
 from validation.studies.prior_sensitivity import (
     REFERENCE,
     REFERENCE_KEY,

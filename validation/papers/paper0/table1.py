@@ -24,7 +24,7 @@ from validation.harness.splits import random_split, seed_of
 
 from ..statistics import Scores, Statistics
 from ..statistics import statistics as _statistics
-from ..table import Entry, ReproducedTable
+from ..table import OWN_DATA, Entry, ReproducedTable
 from .algorithms import ALGORITHMS, NO_REPEATS
 from .published import COLUMNS, SIZES, SOURCE, TABLE_1
 from .why import why
@@ -89,6 +89,7 @@ class Table1:
     title: str = "Paper 0, Table 1: LS-SVM, SVM and Gaussian process on ten data sets"
     version: int = 1
     needs_data: bool = False
+    own_data: str = OWN_DATA
 
     def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
         """One randomisation of all sets first, then the next, so that a part of the table is a table."""

@@ -21,7 +21,7 @@ from validation.harness import Cell, CellResult, FinishedCell, Size, StudyData, 
 from validation.harness.scores import score
 from validation.harness.splits import Split, random_split, seed_of
 
-from ..table import Entry, ReproducedTable
+from ..table import OWN_DATA, Entry, ReproducedTable
 from . import ep_gpc
 from .algorithms import ALGORITHMS, CLASSES, LSSVM, OURS, STAGES, Fitted
 from .published import COLUMNS, TABLE_1, TABLE_2, Benchmark
@@ -93,6 +93,7 @@ class Paper1Table2:
     title: str = "Over-fitting in model selection: paper 1, Table 2"
     version: int = 1
     needs_data: bool = False
+    own_data: str = OWN_DATA
 
     def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
         """Sets whose file is there × algorithms that can run × partitions."""

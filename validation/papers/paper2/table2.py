@@ -10,7 +10,7 @@ import numpy as np
 
 from validation.harness import Cell, CellResult, FinishedCell, Size, StudyData, StudyResult
 
-from ..table import ReproducedTable
+from ..table import OWN_DATA, ReproducedTable
 from .algorithms import fit_lssvm, scored
 from .data import cells_of, laid_out, parts, scores_of
 from .orders import moc_orders, other_orders
@@ -30,6 +30,7 @@ class LSSVMTable:
     title: str = "Paper 2, Table II: multiclass LS-SVMs, codings and decodings"
     version: int = 1
     needs_data: bool = False
+    own_data: str = OWN_DATA
 
     def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
         """Data set × kernel × coding × randomisation."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from validation.harness import Cell, CellResult, Size, StudyData, StudyResult
 
-from ..table import ReproducedTable
+from ..table import OWN_DATA, ReproducedTable
 from .algorithms import fit_svm, scored
 from .data import cells_of, laid_out, parts
 from .orders import moc_orders, other_orders
@@ -38,6 +38,7 @@ class SVMTable:
     title: str = "Paper 2, Table III: multiclass SVMs, codings and decodings"
     version: int = 1
     needs_data: bool = False
+    own_data: str = OWN_DATA
 
     def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
         """Data set × kernel × coding × randomisation."""

@@ -29,7 +29,7 @@ from bayes_lssvm.multiclass.members import log_ratio_of, output_of
 from validation.harness import Cell, CellResult, Size, StudyData, StudyResult
 from validation.harness.splits import random_split, seed_of
 
-from ..table import Entry, Published, ReproducedTable
+from ..table import OWN_DATA, Entry, Published, ReproducedTable
 from .algorithms import Decoded, decode, scored
 
 DECODINGS = {"hamming": "Hamming", "bayes": "Bayes"}
@@ -81,6 +81,7 @@ class PostalDigits:
     title: str = "Paper 2, section 5: handwritten digits, 45 LS-SVMs of one versus one"
     version: int = 1
     needs_data: bool = False
+    own_data: str = OWN_DATA
 
     def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
         """One for each pair of digits."""

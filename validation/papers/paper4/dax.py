@@ -20,7 +20,7 @@ from bayes_lssvm.base.typing import AnyArray, Array
 from validation.harness import Cell, CellResult, Size, StudyData, StudyResult
 from validation.harness.splits import seed_of
 
-from ..table import Entry, ReproducedTable
+from ..table import OWN_DATA, Entry, ReproducedTable
 from .dax_models import LSSVM_ORDERS, MODELS, forecast_block
 from .dax_series import DAX, NAME, prices, returns_of
 from .dax_strategy import COST, DAYS_A_YEAR, SignTest, hit_rate, log_scores, positions, profits, sign_test, turnover
@@ -38,6 +38,7 @@ class Dax:
     title: str = "Paper 4, the DAX one day ahead: LS-SVM with volatility correction, ARX, AR, buy and hold"
     version: int = 1
     needs_data: bool = False
+    own_data: str = OWN_DATA
 
     def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
         """All blocks; the last two for "quick", two small ones for "toy"."""

@@ -21,7 +21,7 @@ from bayes_lssvm.base.typing import Array
 from validation.harness import Cell, CellResult, Size, StudyData, StudyResult
 from validation.harness.splits import Split, seed_of
 
-from ..table import Entry, ReproducedTable
+from ..table import OWN_DATA, Entry, ReproducedTable
 from .ovarian_pipeline import MODELS, design
 from .ovarian_published import N_TEST, N_TRAIN, RANDOMISATIONS, SOURCE
 from .roc import CUT_OFFS, Difference, analyse, paired_difference
@@ -90,6 +90,7 @@ class Ovarian:
     title: str = "Paper 4, the ovarian tumours' pipeline on breast cancer and diabetes data"
     version: int = 1
     needs_data: bool = False
+    own_data: str = OWN_DATA
 
     def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
         """One randomisation of both sets first, then the next."""
