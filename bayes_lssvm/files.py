@@ -19,10 +19,12 @@ from .base.files import write_atomically
 from .base.standardisation import Standardiser
 from .base.typing import AnyArray
 from .estimators import BayesianLSSVC, BayesianLSSVR
+from .estimators.binary import BinaryLSSVC
 from .kernels import Kernel, kernel_from_dict
 from .levels.level1 import ClassCentres, DualPosterior
 from .levels.level2 import Level2, Mode
 from .levels.level3 import ErrorBars, Level3, as_prior_sd
+from .multiclass.design import design_shared
 
 FORMAT = "bayes-lssvm model"
 VERSION = 2
@@ -61,7 +63,7 @@ def save(model: Any, path: str | Path) -> Path:
 def _common(model: Any) -> Parts:
     """What models of all kinds have."""
     header = {
-        "estimator": type(model).__name__,
+        "estimator": "BayesianLSSVC" if isinstance(model, BinaryLSSVC) else type(model).__name__,
         "params": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
         "n_features": int(model.n_features_in_),
         "feature_names": list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
@@ -269,14 +271,12 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, AnyArray]) -> BayesianLSS
 
 
 def _rebuild_several(header: dict[str, Any], arrays: dict[str, AnyArray]) -> BayesianLSSVC:
-    from .multiclass import MulticlassLSSVC, design_shared
-
     d, classes = _check_common(header, arrays), len(arrays["classes"])
     _check_shapes(
         arrays, {"classes": (classes,), "frequencies": (classes,), "code_book": (classes, arrays["code_book"].shape[1])}
     )
-    model = _blank(header, arrays)
-    several = MulticlassLSSVC(**model._multiclass_settings())
+    model: BayesianLSSVC = _blank(header, arrays)
+    several = model._multiclass()
     several.classes_, several.code_book_ = arrays["classes"], arrays["code_book"]
     several.training_frequencies_, several.log_evidence_ = arrays["frequencies"], header["log_evidence"]
     several.standardiser_, several.n_features_in_ = Standardiser.identity(d), d
@@ -301,5 +301,5 @@ def _rebuild_several(header: dict[str, Any], arrays: dict[str, AnyArray]) -> Bay
             _rebuild(own, {name[len(f"{bit}/") :]: a for name, a in arrays.items() if name.startswith(f"{bit}/")})
             for bit, own in enumerate(header["members"])
         ]
-    whole: BayesianLSSVC = model._take_over(several)
-    return whole
+    model._take_over(several)
+    return model

@@ -1,33 +1,30 @@
-"""The LS-SVM classifier designed by the evidence framework: two classes (paper 0, section 6), or more (paper 2)."""
+"""The LS-SVM classifier designed by the evidence framework: of two classes (paper 0), or of more (paper 2).
+
+A surface over both: fitted to two classes it is the binary classifier, fitted to more it holds a multiclass one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.provenance import provenance
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, as_kernel
-from ..levels.level1 import ClassCentres
 from ..levels.level3 import DEFAULT_PRIOR_SD
-from ..levels.moderation import MODERATIONS, Discriminant, cost_log_odds, discriminant, log_odds, probabilities
+from ..levels.moderation import Discriminant
 from ..multiclass.decodings import PROBABILISTIC
 from ..search.comparison import Comparison
+from .binary import BinaryLSSVC
 from .choice import check_criterion
-from .common import BinaryLabels, resolve_class_prior, resolve_costs
-from .evidence import EvidenceLSSVM
-
-if TYPE_CHECKING:
-    from ..multiclass import MulticlassLSSVC
-
-ClassPrior = Sequence[float] | Mapping[Any, float] | str | None
+from .common import ClassPrior
+from .multiclass import MulticlassLSSVC
 
 
 def _has_probabilities(model: BayesianLSSVC) -> bool:
@@ -39,7 +36,7 @@ def _has_probabilities(model: BayesianLSSVC) -> bool:
     )
 
 
-class BayesianLSSVC(BinaryLabels, ClassifierMixin, EvidenceLSSVM):  # type: ignore[misc]
+class BayesianLSSVC(BinaryLSSVC):
     """LS-SVM classifier with everything inferred from the training data: no tuning, calibrated probabilities.
 
     Inputs are standardised (N − 1 standard deviation), kernel parameters chosen by level 3, μ and ζ by level 2, and
@@ -128,7 +125,6 @@ class BayesianLSSVC(BinaryLabels, ClassifierMixin, EvidenceLSSVM):  # type: igno
     0.906
     """
 
-    centres_: ClassCentres
     multiclass_: MulticlassLSSVC | None
 
     def __init__(
@@ -150,46 +146,37 @@ class BayesianLSSVC(BinaryLabels, ClassifierMixin, EvidenceLSSVM):  # type: igno
         folder: str | Path | None = None,
         random_state: int = 0,
     ) -> None:
-        self.kernel = kernel
-        self.refine = refine
-        self.occam = occam
-        self.criterion = criterion
+        super().__init__(
+            kernel,
+            refine=refine,
+            occam=occam,
+            criterion=criterion,
+            class_prior=class_prior,
+            costs=costs,
+            moderation=moderation,
+            prior_sd=prior_sd,
+            standardise=standardise,
+            random_state=random_state,
+        )
         self.coding = coding
         self.decoding = decoding
         self.shared_kernel = shared_kernel
-        self.class_prior = class_prior
-        self.costs = costs
-        self.moderation = moderation
-        self.prior_sd = prior_sd
-        self.standardise = standardise
         self.n_jobs = n_jobs
         self.folder = folder
-        self.random_state = random_state
 
     # --- design ----------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any) -> BayesianLSSVC:
         """Design the classifier on inputs X of shape (N, d) and labels y of shape (N,)."""
-        X, y = self._check_training_inputs(X, y, numeric_target=False)
-        check_classification_targets(y)
-        if self.moderation not in MODERATIONS:
-            raise ValueError(f"moderation must be one of {', '.join(MODERATIONS)}, got {self.moderation!r}.")
-        self._forget()
+        X, y = self._begin(X, y)
         if len(np.unique(y)) > 2:
-            return self._fit_members(X, y)
-        signs = self._encode_labels(y)
-        self.multiclass_ = None
-        self.training_frequencies_ = np.array([np.mean(signs < 0), np.mean(signs > 0)])
-        self._prior(None)
-        self._cost_shift(None)
-        K = self._design(X, signs)
-        self.centres_ = ClassCentres.from_posterior(self.posterior_, signs, self.gamma_eff_, K)
-        self.zeta_star_ = self.centres_.zeta_star
+            self._design_several(X, y)
+        else:
+            self._design_two(X, y)
+            self.multiclass_ = None
         return self
 
-    def _fit_members(self, X: Array, y: AnyArray) -> BayesianLSSVC:
-        from ..multiclass import MulticlassLSSVC  # which imports this class
-
+    def _design_several(self, X: Array, y: AnyArray) -> None:
         check_criterion(self.criterion, as_kernel(self.kernel, X.shape[1]), self.refine)
         if self.criterion != "evidence" and self.shared_kernel:
             raise ValueError(
@@ -198,24 +185,24 @@ class BayesianLSSVC(BinaryLabels, ClassifierMixin, EvidenceLSSVM):  # type: igno
             )
         inputs = self._standardised_training_inputs(X)
         self.provenance_ = provenance(settings=self.get_params(deep=False), data=(X, y))
-        return self._take_over(MulticlassLSSVC(**self._multiclass_settings()).fit(inputs, y))
+        self._take_over(self._multiclass().fit(inputs, y))
 
-    def _multiclass_settings(self) -> dict[str, Any]:
-        """Arguments of the `MulticlassLSSVC` that this classifier is for more than two classes."""
+    def _multiclass(self) -> MulticlassLSSVC:
+        """The classifier, not fitted yet, that this one is on standardised inputs for more than two classes."""
         settings = self.get_params(deep=False) | {"standardise": False}
         criterion = settings.pop("criterion")
-        if criterion == "evidence":
-            return settings
-        binary = {name: settings[name] for name in ("kernel", "refine", "occam", "moderation", "prior_sd")}
-        member = BayesianLSSVC(criterion=criterion, standardise=False, random_state=self.random_state, **binary)
-        return settings | {"member": member}
+        if criterion != "evidence":
+            binary = {name: settings[name] for name in ("kernel", "refine", "occam", "moderation", "prior_sd")}
+            settings["member"] = BinaryLSSVC(
+                criterion=criterion, standardise=False, random_state=self.random_state, **binary
+            )
+        return MulticlassLSSVC(**settings)
 
-    def _take_over(self, model: MulticlassLSSVC) -> BayesianLSSVC:
+    def _take_over(self, model: MulticlassLSSVC) -> None:
         """Be the classifier of more than two classes that was fitted to the standardised inputs."""
         self.multiclass_, self.log_evidence_ = model, model.log_evidence_
         self.classes_, self.training_frequencies_ = model.classes_, model.training_frequencies_
         self.columns_ = np.arange(self.n_features_in_)
-        return self
 
     @property
     def members_(self) -> list[Any]:
@@ -236,36 +223,15 @@ class BayesianLSSVC(BinaryLabels, ClassifierMixin, EvidenceLSSVM):  # type: igno
 
     # --- predictions -----------------------------------------------------------------------------------------------
 
-    def _prior(self, class_prior: ClassPrior) -> Array:
-        given = self.class_prior if class_prior is None else class_prior
-        return resolve_class_prior(given, self.classes_, self.training_frequencies_)
-
-    def _cost_shift(self, costs: Any) -> float:
-        return cost_log_odds(resolve_costs(self.costs if costs is None else costs, self.classes_))
-
-    def _log_odds(self, X: Any, class_prior: ClassPrior) -> Array:
-        inputs, prior = self._new_inputs(X), self._prior(class_prior)
-        level2 = self.level3_.level2
-        if level2.status == "no signal" and level2.at_boundary:  # the weights are zero, and the prior is all there is
-            return np.full(len(inputs), np.log(prior[1]) - np.log(prior[0]))
-        return log_odds(
-            self.posterior_,
-            self.centres_,
-            inputs,
-            prior_plus=float(prior[1]),
-            training_plus=float(self.training_frequencies_[1]),
-            moderation=self.moderation,  # type: ignore[arg-type]
-        )
-
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, *, class_prior: ClassPrior = None) -> Array:
         """P(y | x) for each row of X, in the order of `classes_`, of shape (n, M) (3.17; paper 2, eqs 17–20).
 
         `class_prior` overrides the estimator's, for data whose class frequencies differ from the training set's.
         """
-        if (several := self._several()) is not None:
-            return np.asarray(several.predict_proba(self._new_inputs(X), class_prior=class_prior))
-        return probabilities(self._log_odds(X, class_prior))
+        if (several := self._several()) is None:
+            return super().predict_proba(X, class_prior=class_prior)
+        return np.asarray(several.predict_proba(self._new_inputs(X), class_prior=class_prior))
 
     def decision_function(self, X: Any, *, class_prior: ClassPrior = None, costs: Any = None) -> Array:
         """Log odds of the second class, moved by the costs: its sign is the decision of least expected cost.
@@ -273,15 +239,15 @@ class BayesianLSSVC(BinaryLabels, ClassifierMixin, EvidenceLSSVM):  # type: igno
         For more than two classes the scores of all, of shape (n, M): log probabilities, minus expected costs, or minus
         the distance or loss of the decoding. The largest decides.
         """
-        if (several := self._several()) is not None:
-            return several.decision_function(self._new_inputs(X), class_prior=class_prior, costs=costs)
-        return self._log_odds(X, class_prior) + self._cost_shift(costs)
+        if (several := self._several()) is None:
+            return super().decision_function(X, class_prior=class_prior, costs=costs)
+        return several.decision_function(self._new_inputs(X), class_prior=class_prior, costs=costs)
 
     def predict(self, X: Any, *, class_prior: ClassPrior = None, costs: Any = None) -> AnyArray:
         """The label of least expected cost for each row of X (section 6.2)."""
-        if (several := self._several()) is not None:
-            return several.predict(self._new_inputs(X), class_prior=class_prior, costs=costs)
-        return self._decode_sign(self.decision_function(X, class_prior=class_prior, costs=costs))
+        if (several := self._several()) is None:
+            return super().predict(X, class_prior=class_prior, costs=costs)
+        return several.predict(self._new_inputs(X), class_prior=class_prior, costs=costs)
 
     def latent(self, X: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
         """z_MP = Σ α_i K(x, x_i) + b for each row of X, and on request its posterior standard deviation σ_z.
@@ -299,8 +265,7 @@ class BayesianLSSVC(BinaryLabels, ClassifierMixin, EvidenceLSSVM):  # type: igno
         """The linear discriminant 3.18 and its bias correction Δb(x) for each row of X; for two classes."""
         if self._several() is not None:
             raise ValueError(self._for_two("discriminant", "use latent(X), or members_[i].discriminant"))
-        prior = float(self._prior(class_prior)[1])
-        return discriminant(self.posterior_, self.centres_, self._new_inputs(X), prior_plus=prior)
+        return super().discriminant(X, class_prior=class_prior)
 
     def compare(
         self,
@@ -322,3 +287,8 @@ class BayesianLSSVC(BinaryLabels, ClassifierMixin, EvidenceLSSVM):  # type: igno
 
     def _for_two(self, method: str, instead: str) -> str:
         return f"{method} is for two classes, and there are {len(self.classes_)}: {instead}."
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = True
+        return tags

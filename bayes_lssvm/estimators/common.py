@@ -1,4 +1,4 @@
-"""What the four estimators share: checks of the input, standardisation, labels."""
+"""What the estimators share: checks of inputs and settings, standardisation, labels, class priors and costs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
+from ..levels.moderation import MODERATIONS
+
+ClassPrior = Sequence[float] | Mapping[Any, float] | str | None
+"""P(y) in the order of the classes or by label, "equal", or None for the training frequencies."""
 
 MIN_POINTS = 3
 _SMALLEST_SPREAD, _LARGEST_SPREAD = 1e-60, 1e60
@@ -94,6 +99,48 @@ class BinaryLabels:
         return np.asarray(self.classes_[(decision > 0).astype(int)])
 
 
+class BinaryClassifier(BinaryLabels, ClassifierMixin):  # type: ignore[misc]
+    """A classifier of two classes, which says so to scikit-learn."""
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class ClassFrequencies:
+    """How frequent the classes are where new data come from."""
+
+    class_prior: ClassPrior
+    classes_: AnyArray
+    training_frequencies_: Array
+
+    def _prior(self, class_prior: ClassPrior) -> Array:
+        """P(y) of each class: as given here, or else to the estimator."""
+        given = self.class_prior if class_prior is None else class_prior
+        return resolve_class_prior(given, self.classes_, self.training_frequencies_)
+
+
+class ModeratedClassifier(ClassFrequencies, BinaryClassifier):
+    """A classifier of two classes whose probabilities are moderated outputs."""
+
+    moderation: str
+
+    def _encode_labels(self, y: AnyArray) -> Array:
+        """Labels as ±1, after a look at the settings that concern them."""
+        signs = super()._encode_labels(y)
+        check_moderation(self.moderation)
+        self.training_frequencies_ = np.array([np.mean(signs < 0), np.mean(signs > 0)])
+        self._prior(None)
+        return signs
+
+
+def check_moderation(moderation: str) -> None:
+    """Refuse a form of the moderated output that does not exist."""
+    if moderation not in MODERATIONS:
+        raise ValueError(f"moderation must be one of {', '.join(MODERATIONS)}, got {moderation!r}.")
+
+
 def check_regression_targets(y: AnyArray) -> Array:
     """Targets as floats; refuse targets that are all equal."""
     y = np.asarray(y, dtype=float)
@@ -115,9 +162,7 @@ def _as_floats(values: Any) -> Array:
         return np.empty(0)
 
 
-def resolve_class_prior(
-    class_prior: Sequence[float] | Mapping[Any, float] | str | None, classes: AnyArray, training: Array
-) -> Array:
+def resolve_class_prior(class_prior: ClassPrior, classes: AnyArray, training: Array) -> Array:
     """P(y) in the order of `classes`: the training frequencies if None is given (section 6.2, step 4)."""
     if class_prior is None:
         return training
@@ -141,15 +186,17 @@ def resolve_class_prior(
 
 
 def resolve_costs(costs: Any, classes: AnyArray) -> Array:
-    """Matrix with the cost of deciding j where i is true; 0/1 if None is given."""
+    """Matrix with the cost of deciding j where i is true, 0/1 if None is given; refuse one that rewards mistakes."""
+    count = len(classes)
     if costs is None:
-        return np.array([[0.0, 1.0], [1.0, 0.0]])
+        return 1.0 - np.eye(count)
     matrix = _as_floats(costs)
-    if matrix.shape != (2, 2) or not np.all(np.isfinite(matrix)):
+    if matrix.shape != (count, count) or not np.all(np.isfinite(matrix)):
         raise ValueError(
-            "costs must be a 2 × 2 matrix of finite numbers: costs[i][j] is the cost of deciding for "
+            f"costs must be a {count} × {count} matrix of finite numbers: costs[i][j] is the cost of deciding for "
             f"{classes.tolist()}[j] where {classes.tolist()}[i] is true; got shape {matrix.shape}."
         )
-    if not (matrix[0, 1] > matrix[0, 0] and matrix[1, 0] > matrix[1, 1]):
+    dearer = matrix > np.diag(matrix)[:, None]
+    if not np.all(dearer | np.eye(count, dtype=bool)):
         raise ValueError("costs must make every wrong decision dearer than the right one in the same row.")
     return matrix

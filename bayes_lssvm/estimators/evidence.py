@@ -15,7 +15,7 @@ from ..base.provenance import provenance
 from ..base.typing import AnyArray, Array
 from ..kernels import ARD, Kernel, as_kernel
 from ..levels.level1 import DualPosterior
-from ..levels.level3 import Level3, evaluate
+from ..levels.level3 import DEFAULT_PRIOR_SD, Level3, evaluate
 from ..press.selection import PressSelection
 from ..search.comparison import Comparison, compare
 from ..search.refinement import Refinement
@@ -29,13 +29,6 @@ _IRRELEVANT = 100.0  # of √d, the scale of inputs that matter
 class EvidenceLSSVM(LSSVMBase):
     """Fits by evidence, and what is the same for classes and for real targets."""
 
-    kernel: Kernel | str
-    refine: bool
-    occam: bool
-    criterion: str
-    prior_sd: float | tuple[float, float]
-    random_state: int
-
     kernel_: Kernel
     level3_: Level3
     posterior_: DualPosterior
@@ -45,6 +38,25 @@ class EvidenceLSSVM(LSSVMBase):
     X_fit_: Array
     y_fit_: Array
     provenance_: dict[str, Any]
+
+    def __init__(
+        self,
+        kernel: Kernel | str = "rbf",
+        *,
+        refine: bool = True,
+        occam: bool = True,
+        criterion: str = "evidence",
+        prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
+        standardise: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.refine = refine
+        self.occam = occam
+        self.criterion = criterion
+        self.prior_sd = prior_sd
+        self.standardise = standardise
+        self.random_state = random_state
 
     def _forget(self) -> None:
         """Drop what an earlier fit found, as another kernel or number of classes has other attributes."""

@@ -6,31 +6,41 @@ from typing import Any
 
 import numpy as np
 from scipy.special import logit
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import Tags
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, as_kernel
-from ..levels.moderation import MODERATIONS
 from ..marginal import HyperPosterior, marginalise
 from ..priors import HyperPrior, LogPrior
-from .classifier import ClassPrior
-from .common import BinaryLabels, LSSVMBase, check_regression_targets, resolve_class_prior
+from .common import ClassPrior, LSSVMBase, ModeratedClassifier, check_regression_targets
 
 
 class _FullyBayesian(LSSVMBase):
-    kernel: Kernel | str
-    prior: HyperPrior | LogPrior | None
-    method: str
-    fixed_kernel: bool
-    tolerance: float
-    draws: int | None
-    random_state: int
-
     posterior_: HyperPosterior
     log_evidence_: float
     provenance_: dict[str, Any]
+
+    def __init__(
+        self,
+        kernel: Kernel | str = "rbf",
+        *,
+        prior: HyperPrior | LogPrior | None = None,
+        method: str = "quadrature",
+        fixed_kernel: bool = False,
+        standardise: bool = True,
+        tolerance: float = 1e-6,
+        draws: int | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.prior = prior
+        self.method = method
+        self.fixed_kernel = fixed_kernel
+        self.standardise = standardise
+        self.tolerance = tolerance
+        self.draws = draws
+        self.random_state = random_state
 
     def _integrate(self, X: Array, y: Array) -> None:
         kernel = as_kernel(self.kernel, X.shape[1])
@@ -49,7 +59,7 @@ class _FullyBayesian(LSSVMBase):
         self.provenance_ = self.posterior_.provenance
 
 
-class FullyBayesianLSSVC(BinaryLabels, ClassifierMixin, _FullyBayesian):  # type: ignore[misc]
+class FullyBayesianLSSVC(ModeratedClassifier, _FullyBayesian):
     """LS-SVM classifier with weights, bias, μ, ζ and the kernel's parameters integrated out.
 
     Parameters
@@ -106,33 +116,29 @@ class FullyBayesianLSSVC(BinaryLabels, ClassifierMixin, _FullyBayesian):  # type
         draws: int | None = None,
         random_state: int = 0,
     ) -> None:
-        self.kernel = kernel
-        self.prior = prior
-        self.method = method
-        self.fixed_kernel = fixed_kernel
+        super().__init__(
+            kernel,
+            prior=prior,
+            method=method,
+            fixed_kernel=fixed_kernel,
+            standardise=standardise,
+            tolerance=tolerance,
+            draws=draws,
+            random_state=random_state,
+        )
         self.class_prior = class_prior
         self.moderation = moderation
-        self.standardise = standardise
-        self.tolerance = tolerance
-        self.draws = draws
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> FullyBayesianLSSVC:
         """Integrate over the hyperparameters given inputs X of shape (N, d) and two labels y of shape (N,)."""
         X, y = self._check_training_inputs(X, y, numeric_target=False)
-        signs = self._encode_labels(y)
-        if self.moderation not in MODERATIONS:
-            raise ValueError(f"moderation must be one of {', '.join(MODERATIONS)}, got {self.moderation!r}.")
-        self.training_frequencies_ = np.array([np.mean(signs < 0), np.mean(signs > 0)])
-        resolve_class_prior(self.class_prior, self.classes_, self.training_frequencies_)
-        self._integrate(X, signs)
+        self._integrate(X, self._encode_labels(y))
         return self
 
     def predict_proba(self, X: Any, *, class_prior: ClassPrior = None) -> Array:
         """P(y | x) for each row of X, in the order of `classes_`: moderated outputs averaged over the posterior."""
         check_is_fitted(self, "posterior_")
-        given = self.class_prior if class_prior is None else class_prior
-        prior = resolve_class_prior(given, self.classes_, self.training_frequencies_)
+        prior = self._prior(class_prior)
         return self.posterior_.predict_proba(
             self._new_inputs(X), moderation=self.moderation, class_prior=(float(prior[0]), float(prior[1]))
         )
@@ -144,11 +150,6 @@ class FullyBayesianLSSVC(BinaryLabels, ClassifierMixin, _FullyBayesian):  # type
     def predict(self, X: Any) -> AnyArray:
         """The more probable label for each row of X."""
         return self._decode_sign(self.predict_proba(X)[:, 1] - 0.5)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
 
 class FullyBayesianLSSVR(RegressorMixin, _FullyBayesian):  # type: ignore[misc]
@@ -195,27 +196,6 @@ class FullyBayesianLSSVR(RegressorMixin, _FullyBayesian):  # type: ignore[misc]
     >>> bool(std[1] > 2 * std[0])
     True
     """
-
-    def __init__(
-        self,
-        kernel: Kernel | str = "rbf",
-        *,
-        prior: HyperPrior | LogPrior | None = None,
-        method: str = "quadrature",
-        fixed_kernel: bool = False,
-        standardise: bool = True,
-        tolerance: float = 1e-6,
-        draws: int | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.prior = prior
-        self.method = method
-        self.fixed_kernel = fixed_kernel
-        self.standardise = standardise
-        self.tolerance = tolerance
-        self.draws = draws
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> FullyBayesianLSSVR:
         """Integrate over the hyperparameters given inputs X of shape (N, d) and targets y of shape (N,)."""

@@ -16,7 +16,7 @@ from ..base.provenance import provenance
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, as_kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
-from ..levels.moderation import MODERATIONS, cost_log_odds
+from ..levels.moderation import cost_log_odds
 from ..multiclass.codings import code_book, has_dont_cares
 from ..multiclass.decodings import (
     BAYESIAN,
@@ -27,12 +27,11 @@ from ..multiclass.decodings import (
     hamming_scores,
     loss_scores,
     require_pairs,
-    resolve_cost_matrix,
 )
 from ..multiclass.design import SharedDesign, design_shared
 from ..multiclass.members import Complaint, fit_members, has_ratio, log_ratio_of, output_of
-from .classifier import BayesianLSSVC, ClassPrior
-from .common import MIN_POINTS, LSSVMBase, resolve_class_prior
+from .binary import BinaryLSSVC
+from .common import MIN_POINTS, ClassFrequencies, ClassPrior, LSSVMBase, check_moderation, resolve_costs
 
 _SUREST = 1e8  # nats: members that interpolate are surer than this by rounding alone
 
@@ -45,7 +44,7 @@ def _has_probabilities(model: Any) -> bool:
     return True
 
 
-class MulticlassLSSVC(ClassifierMixin, LSSVMBase):  # type: ignore[misc]
+class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ignore[misc]
     """LS-SVM classifier for two classes or more, with probabilities.
 
     A code book sets classes against classes in L binary tasks; each has a member of its own, designed by the evidence
@@ -202,7 +201,7 @@ class MulticlassLSSVC(ClassifierMixin, LSSVMBase):  # type: ignore[misc]
     def _binary_estimator(self) -> BaseEstimator:
         if self.member is not None:
             return self.member
-        return BayesianLSSVC(
+        return BinaryLSSVC(
             self.kernel,
             refine=self.refine,
             occam=self.occam,
@@ -215,8 +214,7 @@ class MulticlassLSSVC(ClassifierMixin, LSSVMBase):  # type: ignore[misc]
     def _check_settings(self, counts: AnyArray) -> None:
         if self.decoding not in DECODINGS:
             raise ValueError(f"decoding must be one of {', '.join(DECODINGS)}, got {self.decoding!r}.")
-        if self.moderation not in MODERATIONS:
-            raise ValueError(f"moderation must be one of {', '.join(MODERATIONS)}, got {self.moderation!r}.")
+        check_moderation(self.moderation)
         if self.decoding == "coupling":
             require_pairs(self.code_book_)
         if self.member is not None and self.shared_kernel:
@@ -297,18 +295,14 @@ class MulticlassLSSVC(ClassifierMixin, LSSVMBase):  # type: ignore[misc]
         inputs = self._new_inputs(X)
         if self.design_ is not None:
             return self.design_.output_moments(inputs)
-        if not all(isinstance(member, BayesianLSSVC) for member in self.members_):
+        if not all(isinstance(member, BinaryLSSVC) for member in self.members_):
             raise ValueError(f"Only members of the kind BayesianLSSVC have error bars of z, not {self.member!r}.")
         pairs = [member.latent(inputs, return_std=True) for member in self.members_]
         return np.stack([z for z, _ in pairs], axis=1), np.stack([sd**2 for _, sd in pairs], axis=1)
 
-    def _prior(self, class_prior: ClassPrior) -> Array:
-        given = self.class_prior if class_prior is None else class_prior
-        return resolve_class_prior(given, self.classes_, self.training_frequencies_)
-
     def _costs(self, costs: Any) -> Array | None:
         given = self.costs if costs is None else costs
-        return None if given is None else resolve_cost_matrix(given, self.classes_)
+        return None if given is None else resolve_costs(given, self.classes_)
 
     def _log_posterior(self, X: Any, class_prior: ClassPrior) -> Array:
         ratios, prior = self.log_ratios(X), self._prior(class_prior)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import Tags
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.errors import require_positive
@@ -14,7 +13,7 @@ from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, as_kernel, check_positive_semidefinite
 from ..levels.solvers import kernel_product, solve_cg, solve_cholesky, solve_spectral
 from ..linalg.spectrum import CentredSpectrum
-from .common import BinaryLabels, LSSVMBase, check_regression_targets
+from .common import BinaryClassifier, LSSVMBase, check_regression_targets
 
 _SOLVERS = ("cholesky", "spectral", "cg")
 
@@ -68,7 +67,7 @@ class _PlainLSSVM(LSSVMBase):
         return kernel_product(self.kernel_, self._new_inputs(X), self.X_fit_, self.alpha_) + self.intercept_
 
 
-class LSSVC(BinaryLabels, ClassifierMixin, _PlainLSSVM):  # type: ignore[misc]
+class LSSVC(BinaryClassifier, _PlainLSSVM):
     """LS-SVM classifier with given kernel and γ (paper 0, section 2.2).
 
     Parameters
@@ -115,11 +114,6 @@ class LSSVC(BinaryLabels, ClassifierMixin, _PlainLSSVM):  # type: ignore[misc]
     def predict(self, X: Any) -> AnyArray:
         """The label whose sign the decision function has."""
         return self._decode_sign(self.decision_function(X))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
 
 class LSSVR(RegressorMixin, _PlainLSSVM):  # type: ignore[misc]

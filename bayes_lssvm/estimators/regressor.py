@@ -9,8 +9,6 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.typing import Array
-from ..kernels import Kernel
-from ..levels.level3 import DEFAULT_PRIOR_SD
 from .common import check_regression_targets
 from .evidence import EvidenceLSSVM
 
@@ -56,25 +54,6 @@ class BayesianLSSVR(RegressorMixin, EvidenceLSSVM):  # type: ignore[misc]
     >>> bool(std[1] > 2 * std[0])
     True
     """
-
-    def __init__(
-        self,
-        kernel: Kernel | str = "rbf",
-        *,
-        refine: bool = True,
-        occam: bool = True,
-        criterion: str = "evidence",
-        prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
-        standardise: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.refine = refine
-        self.occam = occam
-        self.criterion = criterion
-        self.prior_sd = prior_sd
-        self.standardise = standardise
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> BayesianLSSVR:
         """Design the regressor on inputs X of shape (N, d) and targets y of shape (N,)."""

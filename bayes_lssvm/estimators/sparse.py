@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.errors import NoSignalWarning, require_positive, warn
@@ -14,14 +12,14 @@ from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
 from ..levels.level1 import ClassCentres, DualPosterior
 from ..levels.level3 import DEFAULT_PRIOR_SD
-from ..levels.moderation import MODERATIONS, log_odds, probabilities
+from ..levels.moderation import log_odds, probabilities
 from ..selection.points import PruningPath, prune
-from .common import BinaryLabels, LSSVMBase, resolve_class_prior
+from .common import ClassPrior, LSSVMBase, ModeratedClassifier
 
 __all__ = ["SparseLSSVC"]
 
 
-class SparseLSSVC(BinaryLabels, ClassifierMixin, LSSVMBase):  # type: ignore[misc]
+class SparseLSSVC(ModeratedClassifier, LSSVMBase):
     """LS-SVM classifier on a part of its training points, chosen by their support values (papers 0 and 4).
 
     The classifier of all points is designed by the evidence; points are removed in rounds, the hyperparameters chosen
@@ -87,7 +85,7 @@ class SparseLSSVC(BinaryLabels, ClassifierMixin, LSSVMBase):  # type: ignore[mis
         refine: bool = True,
         fraction: float = 0.05,
         tolerance: float = 1.0,
-        class_prior: Any = None,
+        class_prior: ClassPrior = None,
         moderation: str = "class",
         occam: bool = True,
         prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
@@ -114,11 +112,7 @@ class SparseLSSVC(BinaryLabels, ClassifierMixin, LSSVMBase):  # type: ignore[mis
         """
         X, y = self._check_training_inputs(X, y, numeric_target=False)
         signs = self._encode_labels(y)
-        if self.moderation not in MODERATIONS:
-            raise ValueError(f"moderation must be one of {', '.join(MODERATIONS)}, got {self.moderation!r}.")
         require_positive("tolerance", self.tolerance)
-        self.training_frequencies_ = np.array([np.mean(signs < 0), np.mean(signs > 0)])
-        self._prior()
         inputs = self._standardised_training_inputs(X)
         self.path_ = prune(
             inputs,
@@ -160,13 +154,10 @@ class SparseLSSVC(BinaryLabels, ClassifierMixin, LSSVMBase):  # type: ignore[mis
             )
         return self._new_inputs(X), np.where(labels == self.classes_[1], 1.0, -1.0)
 
-    def _prior(self) -> Array:
-        return resolve_class_prior(self.class_prior, self.classes_, self.training_frequencies_)
-
     def decision_function(self, X: Any) -> Array:
         """Log odds of the second class for each row of X."""
         check_is_fitted(self, "centres_")
-        inputs, prior = self._new_inputs(X), self._prior()
+        inputs, prior = self._new_inputs(X), self._prior(None)
         if self.path_.chosen.status == "no signal" and self.gamma_eff_ < 1.0 + 1e-6:  # the weights are zero
             return np.full(len(inputs), np.log(prior[1]) - np.log(prior[0]))
         return log_odds(
@@ -185,8 +176,3 @@ class SparseLSSVC(BinaryLabels, ClassifierMixin, LSSVMBase):  # type: ignore[mis
     def predict(self, X: Any) -> AnyArray:
         """The more probable label for each row of X."""
         return self._decode_sign(self.decision_function(X))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags

@@ -29,7 +29,7 @@ logs, and probabilities sum to one.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.special import expit, logsumexp
@@ -165,24 +165,6 @@ def require_pairs(code: Array) -> None:
 def least_cost(probabilities: Array, costs: Array) -> AnyArray:
     """The class of least expected cost for each row; costs[i, j] is that of deciding for j where i is true."""
     return np.asarray(np.argmin(probabilities @ costs, axis=1))
-
-
-def resolve_cost_matrix(costs: Any, classes: AnyArray) -> Array:
-    """Matrix with the cost of deciding j where i is true; refuse one that rewards mistakes."""
-    try:
-        matrix = np.asarray(costs, dtype=float)
-    except (TypeError, ValueError):
-        matrix = np.empty(0)
-    count = len(classes)
-    if matrix.shape != (count, count) or not np.all(np.isfinite(matrix)):
-        raise ValueError(
-            f"costs must be a {count} × {count} matrix of finite numbers: costs[i][j] is the cost of deciding for "
-            f"{classes.tolist()}[j] where {classes.tolist()}[i] is true; got shape {matrix.shape}."
-        )
-    dearer = matrix > np.diag(matrix)[:, None]
-    if not np.all(dearer | np.eye(count, dtype=bool)):
-        raise ValueError("costs must make every wrong decision dearer than the right one in the same row.")
-    return matrix
 
 
 def _margin(code: Array, outputs: Array) -> Array:

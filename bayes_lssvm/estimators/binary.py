@@ -1,0 +1,116 @@
+"""The LS-SVM classifier of two classes designed by the evidence framework (paper 0, section 6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from ..base.typing import AnyArray, Array
+from ..kernels import Kernel
+from ..levels.level1 import ClassCentres
+from ..levels.level3 import DEFAULT_PRIOR_SD
+from ..levels.moderation import Discriminant, cost_log_odds, discriminant, log_odds, probabilities
+from .common import ClassPrior, ModeratedClassifier, check_moderation, resolve_costs
+from .evidence import EvidenceLSSVM
+
+
+class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
+    """LS-SVM classifier of two classes with everything inferred from the training data.
+
+    It is what `BayesianLSSVC` is for two classes, and what the members are made of for more. Parameters and attributes
+    are those of `BayesianLSSVC`, where they are described, but for the ones of a code book.
+    """
+
+    centres_: ClassCentres
+
+    def __init__(
+        self,
+        kernel: Kernel | str = "rbf",
+        *,
+        refine: bool = True,
+        occam: bool = True,
+        criterion: str = "evidence",
+        class_prior: ClassPrior = None,
+        costs: Any = None,
+        moderation: str = "class",
+        prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
+        standardise: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        super().__init__(
+            kernel,
+            refine=refine,
+            occam=occam,
+            criterion=criterion,
+            prior_sd=prior_sd,
+            standardise=standardise,
+            random_state=random_state,
+        )
+        self.class_prior = class_prior
+        self.costs = costs
+        self.moderation = moderation
+
+    # --- design ----------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> BinaryLSSVC:
+        """Design the classifier on inputs X of shape (N, d) and two labels y of shape (N,)."""
+        self._design_two(*self._begin(X, y))
+        return self
+
+    def _begin(self, X: Any, y: Any) -> tuple[Array, AnyArray]:
+        """Inputs and labels after the checks that come before any work; what an earlier fit found is dropped."""
+        X, y = self._check_training_inputs(X, y, numeric_target=False)
+        check_classification_targets(y)
+        check_moderation(self.moderation)
+        self._forget()
+        return X, y
+
+    def _design_two(self, X: Array, y: AnyArray) -> None:
+        signs = self._encode_labels(y)
+        self._cost_shift(None)
+        K = self._design(X, signs)
+        self._set_centres(ClassCentres.from_posterior(self.posterior_, signs, self.gamma_eff_, K))
+
+    def _set_centres(self, centres: ClassCentres) -> None:
+        self.centres_, self.zeta_star_ = centres, centres.zeta_star
+
+    # --- predictions -----------------------------------------------------------------------------------------------
+
+    def _cost_shift(self, costs: Any) -> float:
+        return cost_log_odds(resolve_costs(self.costs if costs is None else costs, self.classes_))
+
+    def _log_odds(self, X: Any, class_prior: ClassPrior) -> Array:
+        check_is_fitted(self, "centres_")
+        inputs, prior = self._new_inputs(X), self._prior(class_prior)
+        level2 = self.level3_.level2
+        if level2.status == "no signal" and level2.at_boundary:  # the weights are zero, and the prior is all there is
+            return np.full(len(inputs), np.log(prior[1]) - np.log(prior[0]))
+        return log_odds(
+            self.posterior_,
+            self.centres_,
+            inputs,
+            prior_plus=float(prior[1]),
+            training_plus=float(self.training_frequencies_[1]),
+            moderation=self.moderation,  # type: ignore[arg-type]
+        )
+
+    def predict_proba(self, X: Any, *, class_prior: ClassPrior = None) -> Array:
+        """P(y | x) for each row of X, in the order of `classes_`, of shape (n, 2) (3.17)."""
+        return probabilities(self._log_odds(X, class_prior))
+
+    def decision_function(self, X: Any, *, class_prior: ClassPrior = None, costs: Any = None) -> Array:
+        """Log odds of the second class, moved by the costs: its sign is the decision of least expected cost."""
+        return self._log_odds(X, class_prior) + self._cost_shift(costs)
+
+    def predict(self, X: Any, *, class_prior: ClassPrior = None, costs: Any = None) -> AnyArray:
+        """The label of least expected cost for each row of X (section 6.2)."""
+        return self._decode_sign(self.decision_function(X, class_prior=class_prior, costs=costs))
+
+    def discriminant(self, X: Any, *, class_prior: ClassPrior = None) -> Discriminant:
+        """The linear discriminant 3.18 and its bias correction Δb(x) for each row of X."""
+        check_is_fitted(self, "centres_")
+        prior = float(self._prior(class_prior)[1])
+        return discriminant(self.posterior_, self.centres_, self._new_inputs(X), prior_plus=prior)
