@@ -16,24 +16,35 @@ Each check is "good", "doubtful" or "bad" by limits that `LIMITS` states; the ve
 from __future__ import annotations
 
 import time
-import warnings
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.stats import chi2
 from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import type_of_target
 
-from .base.errors import BayesLSSVMWarning
+from .base.errors import quiet
 from .base.provenance import provenance
 from .base.typing import AnyArray, Array
 from .estimators import BayesianLSSVC, BayesianLSSVR
 from .kernels import Kernel, as_kernel
-from .marginal import HyperPosterior, marginalise
+from .marginal.ladder import Ladder, Rung, ladder
+from .marginal.posterior import HyperPosterior
 from .priors import HyperPrior, LogPrior, as_hyper_prior
 from .search.refinement import spread_subset
+
+__all__ = [
+    "LIMITS",
+    "VERDICTS",
+    "Grade",
+    "Ladder",
+    "LadderRow",
+    "Rung",
+    "TrustReport",
+    "ladder",
+    "trust",
+    "worst_change",
+]
 
 Level = Literal["good", "doubtful", "bad"]
 _LEVELS: tuple[Level, ...] = ("good", "doubtful", "bad")
@@ -52,7 +63,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "probability": (0.05, 0.15),
     "regression": (0.25, 1.0),  # in predicted standard deviations
 }
-_GAUSSIAN_TAIL = 0.9973
+_TOLERANCE = 1e-4  # nats
 _MOST_POINTS = 500
 
 
@@ -65,8 +76,8 @@ class Grade(NamedTuple):
     sentence: str
 
 
-class Rung(NamedTuple):
-    """One rung of the ladder: the kernel held or free, its evidence, and error bars of log μ and log ζ."""
+class LadderRow(NamedTuple):
+    """A rung of the ladder in a report: the kernel held or free, its evidence, and error bars of log μ and log ζ."""
 
     method: str
     kernel: str
@@ -88,7 +99,7 @@ class TrustReport:
     reasons : tuple of str
         One sentence for each check that is not good, or for all if every one is.
     checks : tuple of Grade
-    ladder : tuple of Rung
+    ladder : tuple of LadderRow
         Evidence and error bars by each method; `difference` is in nats from the exact value of the same model.
     kernel : Kernel
         The kernel at its most probable parameters, for standardised inputs.
@@ -105,7 +116,7 @@ class TrustReport:
     sentence: str
     reasons: tuple[str, ...]
     checks: tuple[Grade, ...]
-    ladder: tuple[Rung, ...]
+    ladder: tuple[LadderRow, ...]
     kernel: Kernel
     n_modes: int
     k_hat: float
@@ -189,13 +200,12 @@ def trust(
         chosen = spread_subset(y, _MOST_POINTS, np.random.default_rng(seed))
         X, y = X[chosen], y[chosen]
     model = _fit(given, X, y, task, refine=n_kernel > 0, standardise=standardise, seed=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BayesLSSVMWarning)  # what they would say is what the checks say
-        held = _ladder(model, hyper_prior, seed, progress, held=True)
-        free = _ladder(model, hyper_prior, seed, progress, held=False) if n_kernel else None
+    with quiet():
+        held = _climbed(model, hyper_prior, seed, progress, held=True)
+        free = _climbed(model, hyper_prior, seed, progress, held=False) if n_kernel else None
     whole = free or held
-    change = _worst_change(model, whole["exact"], X, seed)
-    checks = _checks(model, held, free, change)
+    change = worst_change(model, whole.exact.integral, _looked_at(X, seed))
+    checks = _grades(model, held, free, change)
     worst = max(checks, key=lambda check: _LEVELS.index(check.level)).level
     record = provenance(settings={"kernel": given, "prior": hyper_prior, "seed": seed}, data=(X, y))
     return TrustReport(
@@ -203,9 +213,9 @@ def trust(
         sentence=VERDICTS[worst],
         reasons=tuple(check.sentence for check in checks if worst == "good" or check.level != "good"),
         checks=checks,
-        ladder=tuple(r for part, own in ((held, "held"), (free, "free")) if part for r in _rungs(part, own)),
+        ladder=tuple(r for part, own in ((held, "held"), (free, "free")) if part for r in _rows(part, own)),
         kernel=model.kernel_,
-        n_modes=int(held["laplace"].diagnostics["n_modes"]) if "laplace" in held else 0,
+        n_modes=int(held.ladder["laplace"].integral.diagnostics["n_modes"]) if "laplace" in held.ladder else 0,
         k_hat=_k_hat(whole),
         tail_mass=_tail_mass(whole),
         worst_change=change,
@@ -216,7 +226,13 @@ def trust(
 
 
 Model = BayesianLSSVC | BayesianLSSVR
-Ladder = dict[str, HyperPosterior]
+
+
+class Climbed(NamedTuple):
+    """A ladder, and the rung of it that the others are measured from."""
+
+    ladder: Ladder
+    exact: Rung
 
 
 def _fit(kernel: Kernel, X: Array, y: AnyArray, task: str, *, refine: bool, standardise: bool, seed: int) -> Model:
@@ -237,71 +253,68 @@ def _fit(kernel: Kernel, X: Array, y: AnyArray, task: str, *, refine: bool, stan
     return BayesianLSSVR(kernel, **settings).fit(X, (targets - targets.mean()) / (spread if spread > 0 else 1.0))
 
 
-def _ladder(model: Model, prior: HyperPrior, seed: int, progress: bool, *, held: bool) -> Ladder:
-    """Every method that applies, on the kernel held at its most probable parameters or free."""
+def _climbed(model: Model, prior: HyperPrior, seed: int, progress: bool, *, held: bool) -> Climbed:
+    """Every rung that applies, on the kernel held at its most probable parameters or free, and the one believed."""
     X, y, kernel = model.X_fit_, model.y_fit_, model.kernel_
-    if held and isinstance(prior.kernel, tuple):
-        prior = HyperPrior(prior.mu, prior.zeta)
-    options: dict[str, Any] = {"kernel": kernel, "prior": prior, "fixed_kernel": held, "progress": progress}
-    several = not held and kernel.log_params.size > 1
-    found: Ladder = {}
-    if not several:
-        found["exact"] = marginalise(X, y, method="quadrature", tolerance=1e-4, **options)
+    options: dict[str, Any] = {"kernel": kernel, "prior": prior, "fixed_kernel": held, "seed": seed}
+    options |= {"tolerance": _TOLERANCE, "progress": progress}
     if held:
-        found["mackay"] = marginalise(X, y, method="mackay", **options)
-    with suppress(ValueError):  # no mode with curvature: the checks say so
-        found["laplace"] = marginalise(X, y, method="laplace", **options)
-        with suppress(ImportError):  # k̂ needs an extra
-            draws = 2000 if held else 400 if not several else 1000
-            found["importance"] = marginalise(X, y, method="importance", draws=draws, seed=seed, **options)
-    if several:
-        believed = "importance" in found and found["importance"].diagnostics["k_hat"] < LIMITS["k_hat"][1]
-        found["exact"] = found["importance"] if believed else marginalise(X, y, method="ccd", **options)
-    return found
+        found = ladder(X, y, rungs=("mackay", "laplace", "importance", "quadrature"), draws=2000, **options)
+        return Climbed(found, found["quadrature"])
+    if kernel.log_params.size == 1:
+        found = ladder(X, y, rungs=("laplace", "importance", "quadrature"), draws=400, **options)
+        return Climbed(found, found["quadrature"])
+    found = ladder(X, y, rungs=("laplace", "importance"), draws=1000, **options)
+    if "importance" in found and found["importance"].integral.diagnostics["k_hat"] < LIMITS["k_hat"][1]:
+        return Climbed(found, found["importance"])
+    return Climbed(found, ladder(X, y, rungs=("ccd",), **options)["ccd"])
 
 
-def _rungs(found: Ladder, kernel: str) -> list[Rung]:
-    exact = found["exact"]
-    rows = []
-    for method in ("mackay", "laplace", "importance", "exact"):
-        if method in found and not (method != "exact" and found[method] is exact):
-            posterior = found[method]
-            sd = posterior.sd()
-            difference = posterior.log_evidence - exact.log_evidence
-            name = posterior.method if method == "exact" else method
-            rows.append(Rung(name, kernel, posterior.log_evidence, difference, sd["log_mu"], sd["log_zeta"]))
-    return rows
+def _rows(found: Climbed, kernel: str) -> list[LadderRow]:
+    shown = [rung for rung in found.ladder if rung is not found.exact] + [found.exact]
+    return [
+        LadderRow(
+            rung.method,
+            kernel,
+            rung.log_evidence,
+            rung.log_evidence - found.exact.log_evidence,
+            rung.sd["log_mu"],
+            rung.sd["log_zeta"],
+        )
+        for rung in shown
+    ]
 
 
-def _k_hat(found: Ladder) -> float:
-    return float(found["importance"].diagnostics["k_hat"]) if "importance" in found else float("nan")
-
-
-def _tail_mass(found: Ladder) -> float:
-    """Posterior mass farther than 3 standard deviations from Laplace's Gaussian, in its own metric."""
-    if "laplace" not in found:
+def _k_hat(found: Climbed) -> float:
+    if "importance" not in found.ladder:
         return float("nan")
-    keep = [i for i, name in enumerate(found["laplace"].names) if name != "log_gamma"]
-    gaussian = found["laplace"]
-    mean = (gaussian.weights @ gaussian.nodes)[keep]
-    factor = np.linalg.cholesky(gaussian.covariance()[np.ix_(keep, keep)])
-    z = np.linalg.solve(factor, (found["exact"].points[:, keep] - mean).T)
-    return float(np.mean((z**2).sum(axis=0) > chi2.ppf(_GAUSSIAN_TAIL, len(keep))))
+    return float(found.ladder["importance"].integral.diagnostics["k_hat"])
 
 
-def _worst_change(model: Model, exact: HyperPosterior, X: Array, seed: int) -> float:
-    """The largest difference of a prediction, fixed against integrated, at the data and between them.
+def _tail_mass(found: Climbed) -> float:
+    if "laplace" not in found.ladder:
+        return float("nan")
+    exact = found.exact.integral
+    keep = [i for i, name in enumerate(exact.names) if name != "log_gamma"]
+    return found.ladder["laplace"].mass_beyond(exact.points[:, keep])
+
+
+def _looked_at(X: Array, seed: int) -> Array:
+    """The data and points between them."""
+    pairs = np.random.default_rng(seed).integers(len(X), size=(2, min(len(X), 500)))
+    return np.vstack([X, 0.5 * (X[pairs[0]] + X[pairs[1]])])
+
+
+def worst_change(model: Model, exact: HyperPosterior, X: Array) -> float:
+    """The largest difference of a prediction at rows of X, fixed against integrated.
 
     A difference of probabilities for classes; for real targets one of means, or of standard deviations, in units of the
     predicted standard deviation.
     """
-    rng = np.random.default_rng(seed)
-    pairs = rng.integers(len(X), size=(2, min(len(X), 500)))
-    raw = np.vstack([X, 0.5 * (X[pairs[0]] + X[pairs[1]])])
-    points = model.standardiser_(raw)
+    points = model.standardiser_(X)
     if isinstance(model, BayesianLSSVC):
-        return float(np.abs(model.predict_proba(raw)[:, 1] - exact.predict_proba(points)[:, 1]).max())
-    fixed, spread = model.predict(raw, return_std=True)
+        return float(np.abs(model.predict_proba(X)[:, 1] - exact.predict_proba(points)[:, 1]).max())
+    fixed, spread = model.predict(X, return_std=True)
     mean, std = exact.predict(points, return_std=True)
     return float((np.maximum(np.abs(mean - fixed), np.abs(std - spread)) / std).max())
 
@@ -314,10 +327,10 @@ def _level(name: str, value: float) -> Level:
     return "good" if value <= good else "doubtful" if value <= doubtful else "bad"
 
 
-def _checks(model: Model, held: Ladder, free: Ladder | None, change: float) -> tuple[Grade, ...]:
+def _grades(model: Model, held: Climbed, free: Climbed | None, change: float) -> tuple[Grade, ...]:
     whole = free or held
     checks = [_status(model)]
-    closed = held["mackay"].log_evidence - held["exact"].log_evidence
+    closed = held.ladder["mackay"].log_evidence - held.exact.log_evidence
     checks.append(
         Grade(
             "evidence",
@@ -326,8 +339,8 @@ def _checks(model: Model, held: Ladder, free: Ladder | None, change: float) -> t
             f"The evidence by 5.2 is {closed:+.3f} nats from the exact integral over μ and ζ.",
         )
     )
-    if free is not None and "laplace" in free:
-        off = free["laplace"].log_evidence - free["exact"].log_evidence
+    if free is not None and "laplace" in free.ladder:
+        off = free.ladder["laplace"].log_evidence - free.exact.log_evidence
         sentence = f"With the kernel's parameters free, Laplace's method is {off:+.3f} nats from the integral."
         checks.append(Grade("evidence, kernel free", off, _level("evidence", abs(off)), sentence))
     checks += [_error_bar(held, name) for name in ("log_mu", "log_zeta")]
@@ -352,14 +365,14 @@ def _status(model: Model) -> Grade:
     return Grade("status", level2.log_gain, "bad", f"Level 2 has no mode to stand on ({found}).")
 
 
-def _error_bar(held: Ladder, name: str) -> Grade:
-    ratio = held["mackay"].sd()[name] / held["exact"].sd()[name]
+def _error_bar(held: Climbed, name: str) -> Grade:
+    ratio = held.ladder["mackay"].sd[name] / held.exact.sd[name]
     symbol = {"log_mu": "log μ", "log_zeta": "log ζ"}[name]
     sentence = f"MacKay's error bar of {symbol} is {ratio:.2f} times the exact standard deviation."
     return Grade(f"error bar of {name}", ratio, _level("error bars", abs(float(np.log(ratio)))), sentence)
 
 
-def _shape(found: Ladder) -> Grade:
+def _shape(found: Climbed) -> Grade:
     k_hat = _k_hat(found)
     if np.isnan(k_hat):
         return Grade("k_hat", k_hat, "doubtful", 'Pareto k̂ is not known (it needs "bayes-lssvm[sampling]" and a mode).')
@@ -367,10 +380,11 @@ def _shape(found: Ladder) -> Grade:
     return Grade("k_hat", k_hat, _level("k_hat", k_hat), sentence)
 
 
-def _modes(found: Ladder) -> Grade:
-    if "laplace" not in found:
+def _modes(found: Climbed) -> Grade:
+    if "laplace" not in found.ladder:
         return Grade("modes", 0.0, "bad", "The posterior has no mode with curvature in all directions.")
-    missed, count = found["laplace"].diagnostics["missed_mass"], found["laplace"].diagnostics["n_modes"]
+    facts = found.ladder["laplace"].integral.diagnostics
+    missed, count = facts["missed_mass"], facts["n_modes"]
     sentence = (
         "The posterior has one mode."
         if count == 1
@@ -379,7 +393,7 @@ def _modes(found: Ladder) -> Grade:
     return Grade("modes", float(count), _level("missed modes", missed), sentence)
 
 
-def _tails(found: Ladder) -> Grade:
+def _tails(found: Climbed) -> Grade:
     mass = _tail_mass(found)
     if np.isnan(mass):
         return Grade("tail mass", mass, "bad", "Without a Gaussian there are no tails to measure.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 import numpy as np
@@ -56,3 +58,11 @@ def warn(message: str, category: type[Warning]) -> None:
         frame = frame.f_back
         level += 1
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep the library's warnings to itself, where what they would say comes back as numbers and checks."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesLSSVMWarning)
+        yield

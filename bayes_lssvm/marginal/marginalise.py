@@ -29,7 +29,7 @@ def marginalise(
     chains: int = 4,
     warmup: int = 500,
     check: bool = True,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     progress: bool = True,
 ) -> HyperPosterior:
     """Integrate μ, ζ and the kernel's parameters out.
@@ -58,8 +58,8 @@ def marginalise(
         For "nuts".
     check : bool
         For "nuts": chains that fail a check are an error; with False, a warning.
-    seed : int
-        Of the draws.
+    seed : int or Generator
+        Of the draws; a generator, which "importance" uses up as it needs, is not for "nuts".
     progress : bool
         Show a progress bar on a terminal where the work is long.
 
@@ -82,7 +82,7 @@ def marginalise(
         "method": method,
         "fixed_kernel": fixed_kernel,
         "tolerance": tolerance,
-        "seed": seed,
+        "seed": "generator" if isinstance(seed, np.random.Generator) else seed,
     }
-    task = Task(X, y, chosen, hyper_prior, fixed_kernel, tolerance, draws, chains, warmup, check, int(seed), progress)
+    task = Task(X, y, chosen, hyper_prior, fixed_kernel, tolerance, draws, chains, warmup, check, seed, progress)
     return METHODS[method](task, provenance(settings=settings, data=(X, y)))

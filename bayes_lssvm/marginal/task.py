@@ -32,13 +32,20 @@ class Task:
     chains: int
     warmup: int
     check: bool
-    seed: int
+    seed: int | np.random.Generator
     progress: bool
 
     @property
     def n_kernel(self) -> int:
         """Number of kernel parameters that are free."""
         return 0 if self.fixed_kernel else self.kernel.log_params.size
+
+    @property
+    def whole_seed(self) -> int:
+        """The seed of samplers that have no use for a generator."""
+        if isinstance(self.seed, np.random.Generator):
+            raise ValueError('method="nuts" needs a whole number as its seed, not a generator.')
+        return int(self.seed)
 
     @property
     def density(self) -> Density:

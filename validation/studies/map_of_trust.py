@@ -17,31 +17,22 @@ importance-corrected one with its k̂, and quadrature, which is exact. Grades ar
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
-from scipy.stats import chi2
 
-from bayes_lssvm.base.errors import BayesLSSVMWarning
+from bayes_lssvm.base.errors import quiet
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.estimators import BayesianLSSVR
 from bayes_lssvm.kernels import RBF
-from bayes_lssvm.levels.level3 import Level3
-from bayes_lssvm.marginal import HyperPosterior, marginalise
-from bayes_lssvm.marginal.density import Density
-from bayes_lssvm.marginal.draws.importance import importance
-from bayes_lssvm.marginal.gaussian import Mode, find_modes
+from bayes_lssvm.marginal.ladder import quadrature_check
 from bayes_lssvm.priors import HyperPrior, Normal
-from bayes_lssvm.trust import LIMITS
-from validation.harness import Cell, CellResult, Check, Size, StudyData
+from bayes_lssvm.trust import LIMITS, ladder, worst_change
+from validation.harness import Cell, CellResult, Size, StudyData
 
 PRIOR = HyperPrior(Normal(0.0, 3.0), Normal(0.0, 3.0))
-GAUSSIAN_TAIL = 0.9973  # a Gaussian's mass within three standard deviations
-QUADRATURE_LIMIT = 1e-3  # nats; the errors that are measured are told apart down to a hundredth
 _TOLERANCE = 1e-5
 _DRAWS = 1000
 _NEW_POINTS = 100
@@ -50,7 +41,7 @@ _LOUDEST_MISTAKEN = 10.0  # beyond it γ can go where double precision ends, and
 _JITTER = 1e-9  # of the kernel's diagonal, so that a wide kernel can be factorised
 
 
-class Problem(NamedTuple):
+class Simulation(NamedTuple):
     """Where a set comes from: `width` is σ/√(2d), `assumed` what it is taken for, `snr` the signal-to-noise ratio."""
 
     n: int
@@ -84,7 +75,7 @@ class Simulated(NamedTuple):
     zeta: float
 
 
-def simulate(problem: Problem, seed: int, index: int) -> Simulated:
+def simulate(problem: Simulation, seed: int, index: int) -> Simulated:
     """Set number `index`: a function of the problem, the seed and the number alone."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index,)))
     n, snr = problem.n, problem.snr
@@ -101,74 +92,49 @@ def simulate(problem: Problem, seed: int, index: int) -> Simulated:
     return Simulated(X, signal + noise, signal, noise, mu, zeta)
 
 
-def measure(problem: Problem, seed: int, index: int) -> dict[str, Any]:
+def measure(problem: Simulation, seed: int, index: int) -> dict[str, Any]:
     """What the ladder says of one set; None where a method has no answer."""
     data, kernel = simulate(problem, seed, index), RBF(problem.assumed_sigma)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BayesLSSVMWarning)  # what they would say is what is counted here
-        model = BayesianLSSVR(kernel, refine=False, standardise=False, prior_sd=3.0).fit(data.X, data.y)
-        exact = marginalise(
-            data.X, data.y, kernel=kernel, prior=PRIOR, fixed_kernel=True, tolerance=_TOLERANCE, progress=False
-        )
-    density = Density(data.X, data.y, kernel, PRIOR.components(0))
-    modes = find_modes(density)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, 1)))
-    drawn = importance(density, modes, draws=_DRAWS, rng=rng, progress=False)
-    closed = model.level3_
-    z = exact.log_evidence
-    sd = exact.sd()
-    found: dict[str, Any] = {
-        "no_mode": bool(closed.level2.at_boundary),
-        "status": closed.level2.status,
-        "log_gain": closed.level2.log_gain,
-        "gamma_eff": closed.level2.gamma_eff,
-        "quadrature_error": exact.log_evidence_error,
-        "mackay": closed.log_evidence - z,
-        "hessian": _hessian_laplace(closed) - z,
-        "laplace": modes[0].log_mass - z,
-        "importance": drawn.log_evidence - z,
-        "k_hat": drawn.k_hat,
-        "n_modes": len(modes),
-        "missed": float(np.exp(logsumexp([m.log_mass for m in modes[1:]]) - modes[0].log_mass)) if modes[1:] else 0.0,
-        "tail_mass": _tail_mass(modes[0], exact),
-        "change": _worst_change(model, exact, data.X, rng),
+    with quiet():  # what warnings would say is what is counted here
+        model = BayesianLSSVR(kernel, refine=False, standardise=False, prior_sd=3.0).fit(data.X, data.y)
+        found = ladder(
+            data.X,
+            data.y,
+            kernel=kernel,
+            prior=PRIOR,
+            fixed_kernel=True,
+            tolerance=_TOLERANCE,
+            draws=_DRAWS,
+            seed=rng,
+            progress=False,
+        )
+    level2 = model.level3_.level2
+    exact, laplace = found["quadrature"], found["laplace"]
+    z, nodes, modes = exact.log_evidence, exact.integral.nodes, laplace.integral.diagnostics
+    pairs = rng.integers(len(data.X), size=(2, _NEW_POINTS))
+    points = np.vstack([data.X[:_NEW_POINTS], 0.5 * (data.X[pairs[0]] + data.X[pairs[1]])])
+    measured: dict[str, Any] = {
+        "no_mode": bool(level2.at_boundary),
+        "status": level2.status,
+        "log_gain": level2.log_gain,
+        "gamma_eff": level2.gamma_eff,
+        "quadrature_error": exact.error,
+        "mackay": found["mackay"].log_evidence - z,
+        "hessian": float("nan") if level2.at_boundary else found["hessian"].log_evidence - z,
+        "laplace": laplace.log_evidence - z,
+        "importance": found["importance"].log_evidence - z,
+        "k_hat": found["importance"].integral.diagnostics["k_hat"],
+        "n_modes": modes["n_modes"],
+        "missed": modes["missed_mass"],
+        "tail_mass": laplace.mass_beyond(nodes[:, :2], exact.integral.weights),
+        "change": worst_change(model, exact.integral, points),
     }
-    found |= _error_bar_ratios(closed, sd)
-    return found | {"trusted": is_trusted(found)}
-
-
-def _hessian_laplace(closed: Level3) -> float:
-    """5.2 with the determinant of the exact Hessian at (μ_MP, ζ_MP); nan where there is no mode to stand on."""
-    if closed.level2.at_boundary:
-        return float("nan")
-    return closed.log_evidence_without_occam + closed.log_occam_factor_hessian
-
-
-def _error_bar_ratios(closed: Level3, sd: dict[str, float]) -> dict[str, float | None]:
-    """Error bars at (μ_MP, ζ_MP) over the exact standard deviations; MacKay's are at most the prior's, as in 5.2."""
-    found: dict[str, float | None] = {}
     for name in ("log_mu", "log_zeta"):
-        mackay, hessian = getattr(closed.mackay, name), getattr(closed.hessian, name)
-        has_mode = not closed.level2.at_boundary
-        found[f"mackay_{name}"] = min(mackay, 3.0) / sd[name] if has_mode else None
-        found[f"hessian_{name}"] = hessian / sd[name] if has_mode and np.isfinite(hessian) else None
-    return found
-
-
-def _tail_mass(mode: Mode, exact: HyperPosterior) -> float:
-    """Posterior mass farther than 3 standard deviations from Laplace's Gaussian, in its own metric."""
-    factor = np.linalg.cholesky(mode.covariance)
-    z = np.linalg.solve(factor, (exact.nodes[:, :2] - mode.position).T)
-    return float(exact.weights[(z**2).sum(axis=0) > chi2.ppf(GAUSSIAN_TAIL, 2)].sum())
-
-
-def _worst_change(model: BayesianLSSVR, exact: HyperPosterior, X: Array, rng: np.random.Generator) -> float:
-    """Largest change of a predicted mean or standard deviation, in standard deviations, at the data and between."""
-    pairs = rng.integers(len(X), size=(2, _NEW_POINTS))
-    points = np.vstack([X[:_NEW_POINTS], 0.5 * (X[pairs[0]] + X[pairs[1]])])
-    fixed, spread = model.predict(points, return_std=True)
-    mean, std = exact.predict(points, return_std=True)
-    return float((np.maximum(np.abs(mean - fixed), np.abs(std - spread)) / std).max())
+        for method in ("mackay", "hessian"):  # error bars at (μ_MP, ζ_MP) over the exact standard deviations
+            ratio = found[method].sd[name] / exact.sd[name]
+            measured[f"{method}_{name}"] = None if level2.at_boundary or np.isnan(ratio) else ratio
+    return measured | {"trusted": is_trusted(measured)}
 
 
 def is_trusted(found: dict[str, Any]) -> bool:
@@ -228,7 +194,7 @@ class MapOfTrust:
         """One cell for each point of the grid; each has a seed of its own."""
         grid = GRIDS[size]
         wanted = [
-            (Problem(n, place.d, place.width, place.assumed, snr), sets)
+            (Simulation(n, place.d, place.width, place.assumed, snr), sets)
             for place in grid.places
             for n, sets in grid.sets.items()
             for snr in grid.snrs
@@ -245,12 +211,12 @@ class MapOfTrust:
 
     def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
         """Every set of a cell, as columns."""
-        problem = Problem(**{name: cell.settings[name] for name in Problem._fields})
+        problem = Simulation(**{name: cell.settings[name] for name in Simulation._fields})
         sets = [measure(problem, cell.seed, index) for index in range(cell.settings["sets"])]
-        return CellResult({"sets": _columns(sets)}, (_quadrature_check(sets),))
+        return CellResult({"sets": _columns(sets)}, (quadrature_check(max(_columns(sets)["quadrature_error"])),))
 
 
-def _seed_of(problem: Problem) -> int:
+def _seed_of(problem: Simulation) -> int:
     """The same for a problem whatever grid it is in, and the same data whatever the kernel is taken for."""
     words = [problem.n, problem.d, round(1000 * problem.width), round(1000 * problem.snr)]
     return int(np.random.SeedSequence([2002, *words]).generate_state(1)[0])
@@ -258,17 +224,6 @@ def _seed_of(problem: Problem) -> int:
 
 def _columns(sets: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
     return {name: [found[name] for found in sets] for name in sets[0]}
-
-
-def _quadrature_check(sets: Sequence[dict[str, Any]]) -> Check:
-    worst = max(float(found["quadrature_error"]) for found in sets)
-    passed = worst <= QUADRATURE_LIMIT
-    sentence = (
-        f"The largest error of the quadrature, by its own account, is {worst:.1e} nats, "
-        f"{'below' if passed else 'above'} {QUADRATURE_LIMIT:g}"
-        f"{'.' if passed else ': the errors of the closed forms are not known that well.'}"
-    )
-    return Check("quadrature error", worst, QUADRATURE_LIMIT, passed, sentence)
 
 
 STUDY = MapOfTrust()

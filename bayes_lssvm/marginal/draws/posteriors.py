@@ -81,7 +81,7 @@ def by_nuts(task: Task, record: dict[str, Any]) -> HyperPosterior:
         chains=task.chains,
         warmup=task.warmup,
         draws=1000 if task.draws is None else task.draws,
-        seed=task.seed,
+        seed=task.whole_seed,
         progress=task.progress,
     )
     diagnostics = diagnose(
@@ -129,11 +129,11 @@ def by_nuts(task: Task, record: dict[str, Any]) -> HyperPosterior:
 def _bridged(task: Task, found: CollapsedDraws, points: Array, weights: Array) -> BridgeEstimate:
     """The evidence, from a density that is cheap to evaluate, or from fewer draws of the exact one."""
     if task.n_kernel <= 1 and not found.correction.corrected:
-        return bridge(found.points, found.log_density_at, seed=task.seed)
+        return bridge(found.points, found.log_density_at, seed=task.whole_seed)
     if found.correction.corrected:
         chosen = np.searchsorted(np.cumsum(weights)[:-1], (np.arange(_MOST_EXACT) + 0.5) / _MOST_EXACT)
         draws = points[np.sort(chosen)][None]
     else:
         step = max(1, -(-len(points) // _MOST_EXACT))
         draws = found.points[:, ::step]
-    return bridge(draws, task.density.values, seed=task.seed)
+    return bridge(draws, task.density.values, seed=task.whole_seed)

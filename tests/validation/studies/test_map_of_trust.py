@@ -32,9 +32,9 @@ from reports.pages.map_of_trust import (
 )
 from validation.harness import run
 from validation.registry import get_study
-from validation.studies.map_of_trust import GRIDS, PRIOR, STUDY, Problem, is_trusted, measure, simulate
+from validation.studies.map_of_trust import GRIDS, PRIOR, STUDY, Simulation, is_trusted, measure, simulate
 
-TOY = Problem(n=40, d=2, width=0.5, assumed=0.5, snr=3.0)
+TOY = Simulation(n=40, d=2, width=0.5, assumed=0.5, snr=3.0)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_a_set_is_a_function_of_problem_seed_and_number():
 @pytest.mark.parametrize("snr", [0.3, 10.0])
 def test_simulated_sets_have_the_stated_signal_to_noise_ratio(snr, width):
     """Sample variances, over which the bias has no hold, average to the stated ratio and add up to one."""
-    sets = [simulate(Problem(30, 2, width, width, snr), 1, index) for index in range(600)]
+    sets = [simulate(Simulation(30, 2, width, width, snr), 1, index) for index in range(600)]
     signal = np.array([one.signal.var(ddof=1) for one in sets])
     noise = np.array([one.noise.var(ddof=1) for one in sets])
     for found, expected in ((signal, snr / (1.0 + snr)), (noise, 1.0 / (1.0 + snr))):
@@ -110,7 +110,7 @@ def test_a_set_is_measured_as_the_library_would():
 
 def test_grades_are_those_of_trust():
     """On sets with a clear verdict `trust` says the same; it standardises the targets, which hardly moves anything."""
-    for problem, expected in ((Problem(100, 2, 2.0, 2.0, 10.0), True), (Problem(30, 2, 2.0, 2.0, 0.0), False)):
+    for problem, expected in ((Simulation(100, 2, 2.0, 2.0, 10.0), True), (Simulation(30, 2, 2.0, 2.0, 0.0), False)):
         found, data = measure(problem, 5, 0), simulate(problem, 5, 0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoSignalWarning)
@@ -122,7 +122,7 @@ def test_grades_are_those_of_trust():
 
 
 def test_no_mode_is_no_answer_and_no_trust():
-    problem = Problem(30, 2, 0.5, 0.5, 0.0)
+    problem = Simulation(30, 2, 0.5, 0.5, 0.0)
     lost = next(f for f in (measure(problem, 1, i) for i in range(20)) if f["no_mode"])
     assert np.isnan(lost["hessian"])
     assert lost["mackay_log_mu"] is None
