@@ -71,9 +71,9 @@ bench: $(READY)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 figures: $(READY)
-	@$(BIN)/python -m reports.draw.docs_figures
-	@$(BIN)/python -m reports.draw.selection_figures
-	@$(BIN)/python -m reports.draw.multiclass_figures
+	@$(BIN)/python -m reports.pages.section_7_1.hero
+	@$(BIN)/python -m reports.draw.selection
+	@$(BIN)/python -m reports.draw.multiclass
 
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs uv on the path (pip install uv)."; exit 1; }

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from bayes_lssvm.base.arviz import datatree, rhat_and_ess
 from bayes_lssvm.base.typing import Array
 
-from .figures import BLACK, BLUE, GREEN, GREY, STYLE, VERMILION
+from .style import BLACK, BLUE, GREEN, GREY, PAGE, VERMILION
 
 RANK_BAND = 0.99
 _COLOURS = (BLUE, VERMILION, GREEN, BLACK)
@@ -42,7 +42,7 @@ def rank_figure(draws: Mapping[str, Array], *, width: float = 7.2, height: float
     tree = datatree({"posterior": thinned(draws)})
     chains = len(next(iter(draws.values())))
     cycle: dict[str, Any] = {"color": _repeated(_COLOURS, chains), "linestyle": _repeated(_LINES, chains)}
-    with matplotlib.rc_context({**STYLE, "font.size": 10, "axes.labelsize": 10, "axes.titlesize": 11}):
+    with matplotlib.rc_context(PAGE):
         collection: Any = arviz_plots.plot_rank(
             tree,
             ci_prob=RANK_BAND,

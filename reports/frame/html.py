@@ -7,7 +7,6 @@ than the screen scrolls in its own box.
 
 from __future__ import annotations
 
-import base64
 import functools
 import re
 import warnings
@@ -18,7 +17,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from reports.draw.figures import as_png
+from reports.draw.style import address, as_png
 
 from .diagnostics import FEW_ROWS, cells_table, diagnostics, provenance_rows, warnings_of
 from .page import Page, Picture, Table
@@ -42,7 +41,7 @@ class Image:
     @property
     def address(self) -> str:
         """The file itself, as an address that needs no network."""
-        return "data:image/png;base64," + base64.b64encode(self.png).decode("ascii")
+        return address(self.png)
 
     @property
     def size(self) -> tuple[int, int]:

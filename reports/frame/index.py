@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from PIL import Image
 
 from bayes_lssvm.base.files import write_bytes
+from reports.draw.style import address, packed
 from validation.registry import STUDIES, TABLES
 
 from .html import render
@@ -105,9 +106,7 @@ def _thumbnail(page: Path) -> str:
     first = re.search(r'<img src="data:image/png;base64,([A-Za-z0-9+/=]+)"', page.read_text(encoding="utf-8"))
     if first is None:
         return ""
-    small = io.BytesIO()
     with Image.open(io.BytesIO(base64.b64decode(first[1]))) as image:
         scale = THUMBNAIL_WIDTH / image.width
-        shrunk = image.convert("RGB").resize((THUMBNAIL_WIDTH, round(image.height * scale)), Image.Resampling.LANCZOS)
-        shrunk.quantize(256, dither=Image.Dither.NONE).save(small, "png", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(small.getvalue()).decode("ascii")
+        size = (THUMBNAIL_WIDTH, round(image.height * scale))
+        return address(packed(image.convert("RGB").resize(size, Image.Resampling.LANCZOS)))

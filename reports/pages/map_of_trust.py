@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -15,14 +14,13 @@ from matplotlib.lines import Line2D
 
 from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.trust import LIMITS
-from reports.draw.figures import BLACK, BLUE, GREEN, GREY, VERMILION
+from reports.draw.style import BLACK, BLUE, GREEN, GREY, PAGE_WIDTH, PALE, VERMILION, new_figure
 from reports.frame.page import Page, Picture, Row, Section, Table
 from validation.harness import StudyResult
 
 ENOUGH = 0.9  # share of the sets that must be good
 METHODS = {"mackay": "eq 5.2", "hessian": "5.2, Hessian", "laplace": "Laplace"}
 NATS = LIMITS["evidence"][0]
-STYLE: dict[str, Any] = {"font.size": 9, "axes.titlesize": 9.5, "axes.labelsize": 9.5, "legend.frameon": False}
 INTRODUCTION = (
     "How many data, and how much signal, do the closed forms of the evidence framework need? Sets are simulated with a "
     "known RBF kernel over the number of points N, the signal-to-noise ratio, the number of inputs d and the kernel's "
@@ -343,9 +341,8 @@ def _percent(spots: Sequence[Spot], bad: Callable[[Spot], AnyArray]) -> str:
 
 def figure_map(problems: dict[str, list[Spot]]) -> Figure:
     """Share of sets on which every check is good, over N and signal-to-noise, with the regions that can be trusted."""
-    with matplotlib.rc_context(STYLE):
-        rows = -(-len(problems) // 2)
-        figure = Figure(figsize=(7.2, 0.9 + 2.75 * rows), layout="constrained")
+    rows = -(-len(problems) // 2)
+    with new_figure(PAGE_WIDTH, 0.9 + 2.75 * rows) as figure:
         panels = figure.subplots(rows, 2, squeeze=False).ravel()
         for axes in panels[len(problems) :]:
             axes.set_axis_off()
@@ -420,8 +417,7 @@ def _few_ratios(spots: Sequence[Spot]) -> list[float]:
 
 def figure_errors(problems: dict[str, list[Spot]]) -> Figure:
     """Median |error| in nats against N for the three closed forms."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 0.9 + 1.9 * len(problems)), layout="constrained")
+    with new_figure(PAGE_WIDTH, 0.9 + 1.9 * len(problems)) as figure:
         grid = figure.subplots(len(problems), len(METHODS), sharex=True, sharey=True, squeeze=False)
         for row, (name, own) in zip(grid, problems.items(), strict=True):
             for axes, (method, title) in zip(row, METHODS.items(), strict=True):
@@ -445,14 +441,13 @@ def figure_errors(problems: dict[str, list[Spot]]) -> Figure:
 def figure_bars(problems: dict[str, list[Spot]]) -> Figure:
     """Error bars over exact standard deviations against N, at two ratios."""
     names = {"log_mu": "log μ", "log_zeta": "log ζ"}
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 0.9 + 1.9 * len(problems)), layout="constrained")
+    with new_figure(PAGE_WIDTH, 0.9 + 1.9 * len(problems)) as figure:
         grid = figure.subplots(len(problems), 2, sharex=True, sharey=True, squeeze=False)
         for row, (name, own) in zip(grid, problems.items(), strict=True):
             for axes, (parameter, symbol) in zip(row, names.items(), strict=True):
                 axes.axhline(1.0, color=BLACK, linewidth=1.0)
                 margin = float(np.exp(LIMITS["error bars"][0]))
-                axes.axhspan(1.0 / margin, margin, color="#e5e5e5", linewidth=0)
+                axes.axhspan(1.0 / margin, margin, color=PALE, linewidth=0)
                 lines = [(m, snr) for m in ("mackay", "hessian") for snr in _few_ratios(own)[-2:]]
                 for (method, snr), look in zip(lines, (_LINES[1], _LINES[0], _LINES[2], _LINES[3]), strict=False):
                     line = sorted((s for s in own if s.snr == snr), key=lambda s: s.n)

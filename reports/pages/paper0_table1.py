@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from reports.draw.figures import BLACK, BLUE, GREEN, PURPLE, VERMILION, new_figure
+from reports.draw.style import BLACK, BLUE, GREEN, ORANGE, PALE, PURPLE, VERMILION, new_figure
 from reports.frame.page import Page, Picture, Row, Section, Table
 from validation.harness import StudyResult
 from validation.papers.paper0.algorithms import NO_REPEATS
@@ -19,11 +18,11 @@ from validation.papers.paper0.why import why
 from validation.papers.statistics import Mark, Scores, Statistics
 from validation.papers.table import ReproducedTable
 
-from .papers import STYLE, comparison_table, differences_picture, differences_table, verdict_sentences
+from .papers import comparison_table, differences_picture, differences_table, verdict_sentences
 
 BAYESIAN = ("LS-SVM (BayM)", "LS-SVM (Bay)")
 SIGNS: dict[Mark, str] = {"best": "★", "not different": "", "different": "†", "clearly different": "‡"}
-COLOURS = (BLUE, VERMILION, GREEN, PURPLE, BLACK, "#E69F00")
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, BLACK, ORANGE)
 SHAPES = ("o", "s", "^", "D", "v", "P")
 MEASURES = {"log_score": ("Log score", "nats, larger is better"), "ece": ("Calibration error", "smaller is better")}
 INTRODUCTION = (
@@ -252,12 +251,10 @@ def _probabilities(result: StudyResult) -> Section:
 
 
 def _picture(scores: Scores, columns: list[str]) -> Picture:
-    with matplotlib.rc_context(STYLE):
-        figure = _figure(scores, columns)
     best = {row: max(columns, key=lambda c: _nan_low(_mean(scores, row, c))) for row in SIZES if row in scores}
     return Picture(
         "log-scores",
-        figure,
+        _figure(scores, columns),
         "Log scores of the columns with probabilities by data set; best: "
         + ", ".join(f"{r} {c}" for r, c in best.items()),
         "Log score on test rows, less that of the best column of each set: dots at the right edge are the best.",
@@ -270,25 +267,23 @@ def _nan_low(value: float) -> float:
 
 def _figure(scores: Scores, columns: list[str]) -> Figure:
     rows = [row for row in SIZES if row in scores]
-    figure = new_figure(8.2, 0.42 * len(rows) + 1.3)
-    axes = figure.add_subplot()
-    for place, row in enumerate(rows):
-        values = [_mean(scores, row, c) for c in columns]
-        top = max(map(_nan_low, values))
-        for j, value in enumerate(values):
-            offset = 0.11 * (j - (len(columns) - 1) / 2)
-            style: dict[str, Any] = {"color": COLOURS[j % len(COLOURS)], "marker": SHAPES[j % len(SHAPES)]}
-            label = columns[j] if place == 0 else None
-            axes.plot(value - top, place + offset, linestyle="", markersize=5, label=label, **style)
-    axes.set_yticks(range(len(rows)), rows)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_xlabel("log score − the best of the set (nats)")
-    axes.grid(axis="y", color="#eeeeee")
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    figure.legend(loc="outside upper center", ncols=3)
-    return figure
+    with new_figure(8.2, 0.42 * len(rows) + 1.3) as figure:
+        axes = figure.add_subplot()
+        for place, row in enumerate(rows):
+            values = [_mean(scores, row, c) for c in columns]
+            top = max(map(_nan_low, values))
+            for j, value in enumerate(values):
+                offset = 0.11 * (j - (len(columns) - 1) / 2)
+                style: dict[str, Any] = {"color": COLOURS[j % len(COLOURS)], "marker": SHAPES[j % len(SHAPES)]}
+                label = columns[j] if place == 0 else None
+                axes.plot(value - top, place + offset, linestyle="", markersize=5, label=label, **style)
+        axes.set_yticks(range(len(rows)), rows)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_xlabel("log score − the best of the set (nats)")
+        axes.grid(axis="y", color=PALE)
+        axes.set_axisbelow(True)
+        figure.legend(loc="outside upper center", ncols=3)
+        return figure
 
 
 def designs_table(result: StudyResult) -> Table:

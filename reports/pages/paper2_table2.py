@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import matplotlib
 import numpy as np
 
-from reports.draw.figures import BLUE, GREEN, GREY, PURPLE, VERMILION, new_figure
+from reports.draw.style import BLUE, GREEN, GREY, PURPLE, VERMILION, new_figure
 from reports.frame.page import Page, Picture, Row, Section, Table
 from validation.harness import StudyResult
 from validation.papers.paper2.data import CODING_NAMES, KERNEL_NAMES, KERNELS, SETS, column, scores_of
@@ -19,7 +18,7 @@ from validation.papers.paper2.table2 import DECODINGS, table
 from validation.papers.paper2.table2_published import CODINGS
 from validation.papers.table import ReproducedTable
 
-from .papers import STYLE, comparison_table, differences_picture, differences_table, verdict_sentences
+from .papers import comparison_table, differences_picture, differences_table, verdict_sentences
 
 COLOURS = {"ovo": BLUE, "ova": VERMILION, "moc": PURPLE, "ecoc": GREEN}
 SHAPES = {"ovo": "o", "ova": "s", "moc": "D", "ecoc": "^"}
@@ -166,8 +165,7 @@ def decodings_picture(result: StudyResult, decodings: Mapping[str, str]) -> Pict
     names = [name for name in SETS["full"] if any(key[0] == name for key in a)]
     if not names:
         return None
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(10.0, 0.42 * len(names) + 1.6)
+    with new_figure(10.0, 0.42 * len(names) + 1.6) as figure:
         panels = figure.subplots(1, len(KERNELS), sharex=True, sharey=True)
         for panel, kernel in zip(panels, KERNELS, strict=True):
             panel.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
@@ -179,8 +177,6 @@ def decodings_picture(result: StudyResult, decodings: Mapping[str, str]) -> Pict
             panel.set_title(f"{KERNEL_NAMES[kernel]} kernel", loc="left")
             panel.set_yticks(range(len(names)), names)
             panel.set_ylim(len(names) - 0.4, -0.6)
-            for side in ("top", "right"):
-                panel.spines[side].set_visible(False)
         figure.supxlabel(f"accuracy of {decodings[second]} − {decodings[first]} decoding (points)", fontsize=9.5)
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper right", ncols=4)
     return Picture(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import matplotlib
 import numpy as np
 
-from reports.draw.figures import BLUE, GREY, VERMILION, new_figure
+from reports.draw.style import BLUE, GREY, VERMILION, new_figure
 from reports.frame.page import Page, Picture, Row, Section, Table
 from validation.harness import StudyResult
 from validation.papers.paper2.table2 import INTERPOLATES
 from validation.papers.paper2.usps import DECODINGS, PRINTED, WITHIN, decoded, scores, table
 
-from .papers import STYLE, comparison_table
+from .papers import comparison_table
 
 NAMES = {
     "hamming": "Hamming",
@@ -111,8 +110,7 @@ def members_picture(result: StudyResult) -> Picture:
     """σ and γ_eff of each member against its number of points."""
     facts = [f.values for f in result.cells if f.error is None]
     points, sigma = [v["points"] for v in facts], [v["sigma"] for v in facts]
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(9.0, 3.4)
+    with new_figure(9.0, 3.4) as figure:
         left, right = figure.subplots(1, 2)
         left.plot(points, sigma, "o", color=BLUE, markersize=5)
         left.set(xlabel="training points of the member", ylabel="kernel width σ")
@@ -121,9 +119,6 @@ def members_picture(result: StudyResult) -> Picture:
         right.plot(points, [v["gamma_eff"] for v in facts], "s", color=VERMILION, markersize=5)
         right.set(xlabel="training points of the member", ylabel="$\\gamma_{eff}$")
         right.set_title("effective number of parameters", loc="left")
-        for panel in (left, right):
-            for side in ("top", "right"):
-                panel.spines[side].set_visible(False)
     return Picture(
         "members",
         figure,

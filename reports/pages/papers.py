@@ -10,18 +10,17 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from reports.draw.figures import BLUE, GREEN, GREY, VERMILION, new_figure
+from reports.draw.style import BLUE, GREEN, GREY, PALE, VERMILION, new_figure
 from reports.frame.page import Picture, Row, Table, plain_label
 from validation.papers.table import Entry, Published, ReproducedTable, Verdict
 
 MARKS: dict[Verdict, str] = {"reproduced": "=", "better": "▲", "worse": "▼", "ours alone": "", "not computed": ""}
 COLOURS: dict[Verdict, str] = {"reproduced": BLUE, "better": GREEN, "worse": VERMILION}
 SHAPES: dict[Verdict, str] = {"reproduced": "o", "better": "^", "worse": "v"}
-STYLE: dict[str, Any] = {"font.size": 9, "axes.titlesize": 10, "axes.labelsize": 9.5, "legend.frameon": False}
 ACROSS = 4  # panels side by side
 NONE = "–"
 
@@ -149,8 +148,7 @@ def differences_picture(table: ReproducedTable, *, name: str = "differences", ca
     if not columns:
         return None
     rows = [r for r in table.rows if any(_comparable(table.entry(r, column)) for column in columns)]
-    with matplotlib.rc_context(STYLE):
-        figure = _differences_figure(table, rows, columns)
+    figure = _differences_figure(table, rows, columns)
     found = counts([table])
     words = ", ".join(f"{found[verdict]} {verdict}" for verdict in SHAPES)
     return Picture(
@@ -171,23 +169,21 @@ def _comparable(entry: Entry | None) -> bool:
 def _differences_figure(table: ReproducedTable, rows: Sequence[str], columns: Sequence[str]) -> Figure:
     across = min(ACROSS, len(columns))
     down = math.ceil(len(columns) / across)
-    figure = new_figure(max(2.75 * across, 4.0), down * (0.26 * len(rows) + 0.75) + 0.45)
-    panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
-    for panel, column in zip(panels, columns, strict=False):
-        _panel(panel, table, rows, column)
-    for panel in panels[len(columns) :]:
-        panel.set_visible(False)
-    for panel in panels[max(0, len(columns) - across) : len(columns)]:  # the last one of each stack has the scale
-        panel.tick_params(labelbottom=True)
-    figure.supxlabel(f"ours − the paper's ({table.measure})", fontsize=9.5)
-    shown = {table.verdict(e) for e in table.entries} & set(SHAPES)
-    handles = [
-        matplotlib.lines.Line2D([], [], linestyle="", marker=SHAPES[v], color=COLOURS[v], label=v)
-        for v in SHAPES
-        if v in shown
-    ]
-    figure.legend(handles=handles, loc="outside upper right", ncols=3)
-    return figure
+    with new_figure(max(2.75 * across, 4.0), down * (0.26 * len(rows) + 0.75) + 0.45) as figure:
+        panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
+        for panel, column in zip(panels, columns, strict=False):
+            _panel(panel, table, rows, column)
+        for panel in panels[len(columns) :]:
+            panel.set_visible(False)
+        for panel in panels[max(0, len(columns) - across) : len(columns)]:  # the last one of each stack has the scale
+            panel.tick_params(labelbottom=True)
+        figure.supxlabel(f"ours − the paper's ({table.measure})", fontsize=9.5)
+        shown = {table.verdict(e) for e in table.entries} & set(SHAPES)
+        handles = [
+            Line2D([], [], linestyle="", marker=SHAPES[v], color=COLOURS[v], label=v) for v in SHAPES if v in shown
+        ]
+        figure.legend(handles=handles, loc="outside upper right", ncols=3)
+        return figure
 
 
 def _panel(panel: Axes, table: ReproducedTable, rows: Sequence[str], column: str) -> None:
@@ -197,12 +193,10 @@ def _panel(panel: Axes, table: ReproducedTable, rows: Sequence[str], column: str
         if entry is None or entry.published is None or not entry.scores:
             continue
         width = 2.0 * (entry.published.spread or 0.0)
-        panel.barh(place, 2.0 * width, left=-width, height=0.55, color="#d9d9d9", zorder=0)
+        panel.barh(place, 2.0 * width, left=-width, height=0.55, color=PALE, zorder=0)
         verdict = table.verdict(entry)
         style: dict[str, Any] = {"color": COLOURS.get(verdict, GREY), "marker": SHAPES.get(verdict, "s")}
         panel.plot(entry.mean - entry.published.mean, place, linestyle="", markersize=6, **style)
     panel.set_yticks(range(len(rows)), [plain_label(name) for name in rows])
     panel.set_ylim(len(rows) - 0.4, -0.6)  # the first row on top
     panel.set_title(plain_label(column), loc="left")
-    for side in ("top", "right"):
-        panel.spines[side].set_visible(False)

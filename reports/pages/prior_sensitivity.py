@@ -6,19 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bayes_lssvm.search.comparison import kass_raftery
 from bayes_lssvm.trust import LIMITS
-from reports.draw.figures import BLACK, BLUE, GREY, VERMILION
+from reports.draw.style import BLACK, BLUE, GREY, PAGE_WIDTH, PALE, VERMILION, new_figure
 from reports.frame.page import Page, Picture, Row, Section, Table
 from validation.harness import FinishedCell, StudyResult
 from validation.studies.prior_sensitivity import PARAMETERS, REFERENCE_KEY, TAIL_LIMIT
 
-STYLE: dict[str, Any] = {"font.size": 9, "axes.titlesize": 9.5, "axes.labelsize": 9.5, "legend.frameon": False}
 SYMBOLS = {"mu": "log μ", "zeta": "log ζ", "sigma": "log σ"}
 MOVED = 0.25  # posterior standard deviations by which a mean may move and count as the same
 INTRODUCTION = (
@@ -298,12 +296,11 @@ def _look(answer: Answer, reference: Answer) -> dict[str, Any]:
 
 def figure_posteriors(reference: Answer, answers: Sequence[Answer]) -> Figure:
     """A forest of posterior means and standard deviations, one row a prior."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 1.2 + 0.235 * len(answers)), layout="constrained")
+    with new_figure(PAGE_WIDTH, 1.2 + 0.235 * len(answers)) as figure:
         panels = figure.subplots(1, 3, sharey=True)
         for axes, (name, symbol) in zip(panels, SYMBOLS.items(), strict=True):
             mean, sd = reference.values["mean"][name], reference.values["sd"][name]
-            axes.axvspan(mean - sd, mean + sd, color="#e5e5e5", linewidth=0)
+            axes.axvspan(mean - sd, mean + sd, color=PALE, linewidth=0)
             axes.axvline(mean, color=BLACK, linewidth=0.8)
             for i, a in enumerate(answers):
                 axes.errorbar(
@@ -318,8 +315,7 @@ def figure_posteriors(reference: Answer, answers: Sequence[Answer]) -> Figure:
 def figure_evidence(reference: Answer, answers: Sequence[Answer]) -> Figure:
     """Evidence, Bayes factors and predictions, each against the reference."""
     probability = _kind(reference) == "probability"
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 1.2 + 0.235 * len(answers)), layout="constrained")
+    with new_figure(PAGE_WIDTH, 1.2 + 0.235 * len(answers)) as figure:
         panels = figure.subplots(1, 3, sharey=True)
         for i, a in enumerate(answers):
             look = _look(a, reference)

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 from matplotlib.figure import Figure
 
-from reports.draw.figures import GREY, new_figure
+from reports.draw.style import GREY, new_figure
 from reports.frame.index import REPRODUCTION
 from reports.frame.page import Page, Picture, Row, Section, Table
 from validation.harness import SIZES, Size, StudyResult
 from validation.papers import ReproducedTable, Verdict
 from validation.registry import TABLES
 
-from .papers import COLOURS, STYLE, comparison_table, counts, differences_table, verdict_sentences
+from .papers import COLOURS, comparison_table, counts, differences_table, verdict_sentences
 
 TITLE = "Reproduction: the papers' tables, ours beside theirs"
 INTRODUCTION = (
@@ -77,38 +76,36 @@ def _counts_table(tables: Sequence[ReproducedTable], missing: Sequence[str]) -> 
 
 def _picture(tables: Sequence[ReproducedTable]) -> Picture:
     tables = [table for table in tables if sum(counts([table])[verdict] for verdict in _SHOWN)]
-    with matplotlib.rc_context(STYLE):
-        figure = _figure(tables)
     words = "; ".join(f"{t.source}: " + ", ".join(f"{counts([t])[v]} {v}" for v in _SHOWN) for t in tables)
     return Picture(
         "verdicts",
-        figure,
+        _figure(tables),
         f"Shares of entries by verdict. {words}.",
         "Share of the entries that can be compared, by verdict; the numbers are counts of entries.",
     )
 
 
 def _figure(tables: Sequence[ReproducedTable]) -> Figure:
-    figure = new_figure(8.0, 0.42 * len(tables) + 1.0)
-    axes = figure.add_subplot()
-    for place, table in enumerate(tables):
-        found = counts([table])
-        whole, left = sum(found[verdict] for verdict in _SHOWN) or 1, 0.0
-        for verdict in _SHOWN:
-            share = 100.0 * found[verdict] / whole
-            axes.barh(place, share, left=left, height=0.62, color=COLOURS[verdict], label=None if place else verdict)
-            if found[verdict]:
-                axes.text(left + share / 2, place, str(found[verdict]), ha="center", va="center", color="white")
-            left += share
-    axes.set_yticks(range(len(tables)), [table.source for table in tables])
-    axes.set_ylim(len(tables) - 0.5, -0.5)
-    axes.set_xlim(0, 100)
-    axes.set_xlabel("% of the entries that can be compared")
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    axes.tick_params(axis="y", length=0, labelcolor=GREY if not tables else "black")
-    figure.legend(loc="outside upper right", ncols=3)
-    return figure
+    with new_figure(8.0, 0.42 * len(tables) + 1.0) as figure:
+        axes = figure.add_subplot()
+        for place, table in enumerate(tables):
+            found = counts([table])
+            whole, left = sum(found[verdict] for verdict in _SHOWN) or 1, 0.0
+            for verdict in _SHOWN:
+                share = 100.0 * found[verdict] / whole
+                axes.barh(
+                    place, share, left=left, height=0.62, color=COLOURS[verdict], label=None if place else verdict
+                )
+                if found[verdict]:
+                    axes.text(left + share / 2, place, str(found[verdict]), ha="center", va="center", color="white")
+                left += share
+        axes.set_yticks(range(len(tables)), [table.source for table in tables])
+        axes.set_ylim(len(tables) - 0.5, -0.5)
+        axes.set_xlim(0, 100)
+        axes.set_xlabel("% of the entries that can be compared")
+        axes.tick_params(axis="y", length=0, labelcolor=GREY if not tables else "black")
+        figure.legend(loc="outside upper right", ncols=3)
+        return figure
 
 
 def _joined(results: Sequence[StudyResult]) -> StudyResult:

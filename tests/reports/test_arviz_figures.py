@@ -8,7 +8,7 @@ from matplotlib import pyplot
 from matplotlib.collections import FillBetweenPolyCollection
 
 from reports.draw.arviz import rank_figure, thinned
-from reports.draw.figures import as_png
+from reports.draw.style import as_png
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from bayes_lssvm.multiclass import MulticlassLSSVC, code_book
-from reports.draw.multiclass_figures import (
+from reports.draw.multiclass import (
     CLASS_COLOURS,
     NAMES,
     SIGNS,
@@ -68,7 +68,7 @@ def test_the_figure_of_the_plane_shows_points_and_both_maps(plane):
 
 
 def test_the_program_writes_pictures(tmp_path, monkeypatch, plane):
-    monkeypatch.setattr("reports.draw.multiclass_figures.three_class_plane", lambda: plane)
+    monkeypatch.setattr("reports.draw.multiclass.three_class_plane", lambda: plane)
     assert main(["--output", str(tmp_path)]) == 0
     for name in ("code_books.png", "three_classes.png"):
         with Image.open(io.BytesIO((tmp_path / name).read_bytes())) as image:

@@ -20,7 +20,7 @@ from bayes_lssvm import datasets
 from reports.__main__ import main
 from reports.command import gallery
 from reports.command.plan import make_plan
-from reports.draw.figures import as_png
+from reports.draw.style import as_png
 from reports.frame.diagnostics import diagnostics, number, warnings_of
 from reports.frame.html import draw, symbols
 from reports.frame.index import groups, write_index

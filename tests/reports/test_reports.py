@@ -22,11 +22,12 @@ from bayes_lssvm.base.provenance import data_hash
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.levels.level3 import evidence_of
 from reports.__main__ import main
-from reports.draw.docs_figures import GAP, NOISE, hero, sinc_fit
-from reports.draw.figures import as_png, figure_evidence
+from reports.draw.style import as_png
 from reports.frame.html import as_html, draw
 from reports.pages.section_7_1 import as_text
 from reports.pages.section_7_1 import page as section_7_1
+from reports.pages.section_7_1.figures import figure_evidence
+from reports.pages.section_7_1.hero import GAP, NOISE, hero, sinc_fit
 from validation.studies.section_7_1 import Printed, evidence_curve, probability_map, study, verdict
 
 PICTURES = ("figure_2", "figure_3", "evidence")

@@ -17,7 +17,7 @@ from bayes_lssvm.levels.objective import Objective
 from bayes_lssvm.marginal import marginalise
 from bayes_lssvm.selection.inputs import backward_elimination, forward_selection
 from bayes_lssvm.selection.relevance import ard_relevance, relevance_posterior
-from reports.draw.selection_figures import figure_selection_path
+from reports.draw.selection import figure_selection_path
 
 RELEVANT = {0, 1}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import matplotlib
 import numpy as np
@@ -13,11 +13,23 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from bayes_lssvm.base.typing import Array
-from reports.draw.figures import BLACK, BLUE, DIVERGING, GREEN, GREY, PURPLE, VERMILION
+from reports.draw.style import (
+    BLACK,
+    BLUE,
+    DIVERGING,
+    GREEN,
+    GREY,
+    ORANGE,
+    PAGE_WIDTH,
+    PALE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    new_figure,
+)
 from validation.studies.bayes_factors import MODELS, Evidence, Flip
 from validation.studies.bayes_factors.comparison import Ladder
 
-STYLE: dict[str, Any] = {"font.size": 9.5, "axes.titlesize": 10.5, "axes.labelsize": 10, "legend.frameon": False}
 BORDERS = (-5.0, -3.0, -1.0, 1.0, 3.0, 5.0)  # of Kass and Raftery's words, in nats
 _GAP = "#9a9a9a"
 
@@ -34,9 +46,9 @@ MARKS = {
     "mackay": Mark("eq 5.2, MacKay", VERMILION, "s"),
     "hessian": Mark("exact Hessian", PURPLE, "^"),
     "laplace": Mark("Laplace over all", GREEN, "D"),
-    "ccd": Mark("composite design", "#56B4E9", "v"),
+    "ccd": Mark("composite design", SKY, "v"),
     "nuts": Mark("collapsed NUTS", BLUE, "o"),
-    "weights": Mark("weight-space NUTS", "#E69F00", "P"),
+    "weights": Mark("weight-space NUTS", ORANGE, "P"),
     "importance": Mark("importance draws", BLACK, "x"),
 }
 
@@ -74,8 +86,7 @@ def heat_map(
             if i != j and row in part and column in part:
                 values[i, j] = part[row].value - part[column].value
     colours, norm = _colours()
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 2.2 + 0.68 * n), layout="constrained")
+    with new_figure(PAGE_WIDTH, 2.2 + 0.68 * n) as figure:
         axes = figure.subplots()
         image = axes.imshow(values, cmap=colours, norm=norm, aspect="auto")
         _numbers(axes, values)
@@ -121,8 +132,7 @@ def forest(order: Sequence[str], ladder: Ladder) -> Figure:
     exact = ladder["quadrature"]
     shown = [rung for rung in MARKS if any(name in ladder[rung] for name in order)]
     places = np.arange(len(order))[::-1].astype(float)
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 1.6 + 0.72 * len(order)), layout="constrained")
+    with new_figure(PAGE_WIDTH, 1.6 + 0.72 * len(order)) as figure:
         whole, close = figure.subplots(1, 2, sharey=True, width_ratios=(1, 2.1))
         whole.plot([exact[name].value for name in order], places, "|", color=BLACK, markersize=18, markeredgewidth=2.2)
         whole.set_yticks(places, [MODELS[name].label for name in order])
@@ -145,7 +155,7 @@ def forest(order: Sequence[str], ladder: Ladder) -> Figure:
             axes.spines[["top", "right", "left"]].set_visible(False)
             axes.tick_params(axis="y", length=0)
             for place in places[:-1]:
-                axes.axhline(place - 0.5, color="#dddddd", linewidth=0.8, zorder=0)
+                axes.axhline(place - 0.5, color=PALE, linewidth=0.8, zorder=0)
         figure.legend(*close.get_legend_handles_labels(), loc="outside lower center", ncols=3)
         return figure
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -14,7 +13,7 @@ from matplotlib.patches import Ellipse
 from bayes_lssvm.base.arviz import read_netcdf
 from bayes_lssvm.base.typing import Array
 from reports.draw.arviz import rank_figure
-from reports.draw.figures import BLACK, BLUE, GREEN, GREY, PURPLE, STYLE, VERMILION, new_figure
+from reports.draw.style import BLACK, BLUE, GREEN, GREY, PAGE_WIDTH, PALE, PURPLE, VERMILION, new_figure
 from reports.frame.page import plain_label
 from validation.harness import FinishedCell
 
@@ -28,7 +27,6 @@ LOOK: dict[str, tuple[str, str, str]] = {  # colour, mark and words of each meth
     "weight-space": (PURPLE, "^", PROGRAMS["weight-space"]),
     "gp": (GREY, "v", PROGRAMS["gp"]),
 }
-SMALL: dict[str, Any] = {**STYLE, "font.size": 10, "axes.titlesize": 10.5, "axes.labelsize": 10}
 _EDGE = 3.6  # exact standard deviations at which the forest is cut off
 _DOTS = 800
 _RADII = (1.0, 2.0)  # of the ellipses, in standard deviations
@@ -39,12 +37,11 @@ def forest(bars: tuple[Bars, ...]) -> Figure:
     groups = {p: [b for b in bars if p in b.parameters] for p in SYMBOLS}
     groups = {p: found for p, found in groups.items() if found}
     sizes = [len(found) for found in groups.values()]
-    with matplotlib.rc_context(SMALL):
-        figure = new_figure(7.2, 1.3 + 0.62 * sum(sizes))
+    with new_figure(PAGE_WIDTH, 1.3 + 0.62 * sum(sizes)) as figure:
         panels = figure.subplots(len(sizes), 1, sharex=True, squeeze=False, height_ratios=[n + 0.4 for n in sizes])
         used: set[str] = set()
         for axes, (parameter, found) in zip(panels[:, 0], groups.items(), strict=True):
-            axes.axvspan(-1.0, 1.0, color="#ececec", zorder=0)
+            axes.axvspan(-1.0, 1.0, color=PALE, zorder=0)
             for row, b in enumerate(found):
                 used |= _forest_row(axes, row, b, parameter)
             axes.set_yticks(range(len(found)), [_wrapped(b.label) for b in found], fontsize=9)
@@ -93,8 +90,7 @@ def _wrapped(label: str) -> str:
 def pairs(bars: tuple[Bars, ...]) -> Figure:
     """Draws of two log parameters under the exact density's contours and the two ellipses, for every problem."""
     rows = -(-len(bars) // 2)
-    with matplotlib.rc_context(SMALL):
-        figure = new_figure(7.2, 0.7 + 2.75 * rows)
+    with new_figure(PAGE_WIDTH, 0.7 + 2.75 * rows) as figure:
         panels = figure.subplots(rows, 2, squeeze=False).ravel()
         for axes, b in zip(panels, bars, strict=False):
             _pair(axes, b)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from bayes_lssvm.base.typing import Array
-from reports.draw.figures import BLACK, BLUE, GREEN, GREY, PURPLE, STYLE, VERMILION, new_figure
+from reports.draw.style import BLACK, BLUE, GREEN, GREY, PAGE_WIDTH, PALE, PURPLE, VERMILION, new_figure
 
 from .ladder import APPROXIMATE, PROGRAMS, RUNGS, Ladder
 
@@ -22,7 +21,6 @@ LOOK: dict[str, dict[str, Any]] = {
     "laplace": {"color": BLUE, "linestyle": (0, (5, 1)), "marker": "D"},
     "quadrature": {"color": BLACK, "linestyle": "-", "marker": "o"},
 }
-SMALL: dict[str, Any] = {**STYLE, "font.size": 10, "axes.titlesize": 11, "axes.labelsize": 10.5}
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _NUTS = {"collapsed": ("o", BLACK), "gp": ("D", BLUE)}
 
@@ -43,8 +41,7 @@ def along_sigma(axes: Axes, sigma: Array) -> None:
 
 def curves(curve: Ladder, near: Ladder, chosen: dict[str, Any], sampled: list[dict[str, Any]]) -> Figure:
     """Log evidence by every rung: over all widths, and each minus its maximum, close up."""
-    with matplotlib.rc_context(SMALL):
-        figure = new_figure(7.2, 7.4)
+    with new_figure(PAGE_WIDTH, 7.4) as figure:
         whole, close = figure.subplots(2, 1, height_ratios=(1.0, 1.1))
         for rung in LOOK:
             whole.plot(curve.sigma, curve.values[rung], **line(rung), label=RUNGS[rung])
@@ -90,8 +87,7 @@ def curves(curve: Ladder, near: Ladder, chosen: dict[str, Any], sampled: list[di
 
 def errors(curve: Ladder, sampled: list[dict[str, Any]]) -> Figure:
     """Each rung minus quadrature: the closed forms above, the sampled ones, enlarged, below."""
-    with matplotlib.rc_context(SMALL):
-        figure = new_figure(7.2, 6.2)
+    with new_figure(PAGE_WIDTH, 6.2) as figure:
         closed, drawn = figure.subplots(2, 1, sharex=True)
         _shade(closed, curve)
         _shade(drawn, curve)
@@ -147,13 +143,12 @@ def errors(curve: Ladder, sampled: list[dict[str, Any]]) -> Figure:
 
 def _shade(axes: Axes, curve: Ladder) -> None:
     inside = curve.sigma[curve.matters]
-    axes.axvspan(inside.min(), inside.max(), color="#ececec", zorder=0)
+    axes.axvspan(inside.min(), inside.max(), color=PALE, zorder=0)
 
 
 def occam(curve: Ladder) -> Figure:
     """The best fit and the Occam factor along σ, the factor by MacKay's bars taken apart."""
-    with matplotlib.rc_context(SMALL):
-        figure = new_figure(7.2, 6.4)
+    with new_figure(PAGE_WIDTH, 6.4) as figure:
         fit, factor = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.2))
         for axes in (fit, factor):
             _shade(axes, curve)
@@ -179,8 +174,7 @@ def occam(curve: Ladder) -> Figure:
 
 def modes(found: list[dict[str, Any]]) -> Figure:
     """Evidence and posterior over log γ at some widths."""
-    with matplotlib.rc_context(SMALL):
-        figure = new_figure(7.2, 0.7 + 2.1 * len(found))
+    with new_figure(PAGE_WIDTH, 0.7 + 2.1 * len(found)) as figure:
         panels = figure.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
         shown = []
         for axes, profile in zip(panels, found, strict=True):

@@ -13,12 +13,24 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from bayes_lssvm.base.typing import Array
-from reports.draw.figures import BLACK, BLUE, DARK_BLUE, DARK_RED, DIVERGING, GREEN, GREY, PURPLE, VERMILION
+from reports.draw.style import (
+    BLACK,
+    BLUE,
+    DARK_BLUE,
+    DARK_RED,
+    DIVERGING,
+    GREEN,
+    GREY,
+    PAGE_WIDTH,
+    PALE,
+    PURPLE,
+    VERMILION,
+    new_figure,
+)
 from reports.frame.page import plain_label
 from validation.harness.scores import ReliabilityBin
 from validation.studies.moderated_output import LABELS
 
-STYLE: dict[str, Any] = {"font.size": 9.5, "axes.titlesize": 10, "axes.labelsize": 9.5, "legend.frameon": False}
 LINES: dict[str, tuple[str, Any, str]] = {
     "plug-in": (VERMILION, (0, (1, 1)), "s"),
     "mu-zeta": (PURPLE, (0, (4, 1.5)), "^"),
@@ -72,8 +84,8 @@ def maps(places: Places, probability: Mapping[str, Array]) -> Figure:
     """P(second class | x) over the plane, one panel a method, with the training points in the first."""
     if places.is_line:
         return _lines(places, probability)
-    with matplotlib.rc_context(STYLE):
-        figure, panels = _panels(len(probability) + 1, places)
+    with new_figure(PAGE_WIDTH, _height(len(probability) + 1, places)) as figure:
+        panels = _panels(figure, len(probability) + 1)
         pale = ListedColormap(matplotlib.colormaps[DIVERGING](np.linspace(0.15, 0.85, 256)))
         filled = None
         for axes, (method, values) in zip(panels[1:], probability.items(), strict=True):
@@ -104,18 +116,10 @@ def maps(places: Places, probability: Mapping[str, Array]) -> Figure:
 def differences(places: Places, probability: Mapping[str, Array], reference: str) -> Figure:
     """Each method's probability minus the reference's; a cross is where the difference is largest."""
     others = {method: values for method, values in probability.items() if method != reference}
-    with matplotlib.rc_context(STYLE):
-        if places.is_line:
-            figure = Figure(figsize=(7.2, 3.6), layout="constrained")
-            axes = figure.subplots()
-            for method, values in others.items():
-                colour, line, _ = LINES[method]
-                axes.plot(places.first, values - probability[reference], color=colour, ls=line, label=LABELS[method])
-            axes.axhline(0.0, color=GREY, linewidth=1)
-            axes.set(xlabel=plain_label(places.names[0]), ylabel=f"P minus P {LABELS[reference]}")
-            axes.legend()
-            return figure
-        figure, panels = _panels(len(others), places)
+    if places.is_line:
+        return _difference_lines(places, others, probability[reference], LABELS[reference])
+    with new_figure(PAGE_WIDTH, _height(len(others), places)) as figure:
+        panels = _panels(figure, len(others))
         for axes, (method, values) in zip(panels, others.items(), strict=True):
             difference = values - probability[reference]
             reach = max(float(np.abs(difference).max()), 1e-4)
@@ -138,16 +142,15 @@ def differences(places: Places, probability: Mapping[str, Array], reference: str
 
 def diagrams(found: Mapping[str, tuple[ReliabilityBin, ...]], class_name: str) -> Figure:
     """Reliability diagrams, one panel a method, with the band of chance about the diagonal."""
-    with matplotlib.rc_context(STYLE):
-        columns, rows = 3, -(-len(found) // 3)
-        figure = Figure(figsize=(7.2, 0.6 + 2.75 * rows), layout="constrained")
+    columns, rows = 3, -(-len(found) // 3)
+    with new_figure(PAGE_WIDTH, 0.6 + 2.75 * rows) as figure:
         panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
         for axes in panels[len(found) :]:
             axes.set_visible(False)
         for axes, (method, bins) in zip(panels, found.items(), strict=False):
             p, share = [b.probability for b in bins], [b.frequency for b in bins]
             low, high = [b.low for b in bins], [b.high for b in bins]
-            axes.fill_between(p, low, high, color="#d5d5d5", linewidth=0, label="95 % by chance")
+            axes.fill_between(p, low, high, color=PALE, linewidth=0, label="95 % by chance")
             axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, label="calibrated")
             colour, _, mark = LINES[method]
             axes.plot(p, share, linestyle="-", linewidth=0.8, color=colour)
@@ -168,15 +171,29 @@ def diagrams(found: Mapping[str, tuple[ReliabilityBin, ...]], class_name: str) -
         return figure
 
 
-def _panels(count: int, places: Places) -> tuple[Figure, Any]:
-    rows = -(-count // 2)
+def _difference_lines(places: Places, others: Mapping[str, Array], reference: Array, name: str) -> Figure:
+    with new_figure(PAGE_WIDTH, 3.6) as figure:
+        axes = figure.subplots()
+        for method, values in others.items():
+            colour, line, _ = LINES[method]
+            axes.plot(places.first, values - reference, color=colour, ls=line, label=LABELS[method])
+        axes.axhline(0.0, color=GREY, linewidth=1)
+        axes.set(xlabel=plain_label(places.names[0]), ylabel=f"P minus P {name}")
+        axes.legend()
+        return figure
+
+
+def _height(count: int, places: Places) -> float:
+    """Inches that so many maps need, two in a row."""
     ratio = float(np.ptp(places.second) / np.ptp(places.first))
-    height = float(np.clip(3.1 * ratio, 2.0, 3.6)) + 0.35
-    figure = Figure(figsize=(7.2, 0.9 + rows * height), layout="constrained")
-    panels = figure.subplots(rows, 2, sharex=True, sharey=True, squeeze=False).ravel()
+    return 0.9 + -(-count // 2) * (float(np.clip(3.1 * ratio, 2.0, 3.6)) + 0.35)
+
+
+def _panels(figure: Figure, count: int) -> Any:
+    panels = figure.subplots(-(-count // 2), 2, sharex=True, sharey=True, squeeze=False).ravel()
     for axes in panels[count:]:
         axes.set_visible(False)
-    return figure, panels[:count]
+    return panels[:count]
 
 
 def _name_axes(panels: Any, places: Places) -> None:
@@ -203,8 +220,7 @@ def _training(axes: Axes, places: Places) -> None:
 
 
 def _lines(places: Places, probability: Mapping[str, Array]) -> Figure:
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 4.0), layout="constrained")
+    with new_figure(PAGE_WIDTH, 4.0) as figure:
         axes = figure.subplots()
         for method, values in probability.items():
             colour, line, _ = LINES[method]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.draw.figures import BLACK, BLUE, GREY, VERMILION, new_figure
+from reports.draw.style import BLACK, BLUE, GREY, PAGE_WIDTH, VERMILION, new_figure
 from validation.harness import StudyResult
 from validation.papers.paper1.algorithms import STAGES
 from validation.papers.paper1.comparisons import published_comparison
@@ -18,7 +17,6 @@ from validation.papers.paper1.table2 import SEARCHED, finished_of, stages_of
 
 from .sentences import comparison, comparisons
 
-STYLE: dict[str, Any] = {"font.size": 9, "axes.titlesize": 10, "axes.labelsize": 9.5, "legend.frameon": False}
 NEAR_CRITERION, NEAR_ERROR = 8.0, 1.1  # %: sets that change by less have no name in the figure
 
 
@@ -26,8 +24,7 @@ def figure_overfitting(result: StudyResult) -> Figure:
     """Errors of the elliptical kernel less those of the spherical one, both by PRESS alone as the zero, by set."""
     there = comparisons(result, "RBF LSSVM", "ARD LSSVM")
     names = [b for b in TABLE_1 if b.name in there]
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(7.2, 1.3 + 0.36 * len(names))
+    with new_figure(PAGE_WIDTH, 1.3 + 0.36 * len(names)) as figure:
         axes = figure.subplots()
         axes.axvline(0.0, color=GREY, linewidth=0.8)
         looks = (
@@ -40,8 +37,6 @@ def figure_overfitting(result: StudyResult) -> Figure:
         axes.set_yticks(range(len(names)), [b.title for b in names])
         axes.set_ylim(len(names) - 0.4, -0.6)
         axes.set_xlabel("test error − that of the spherical kernel with PRESS alone, %")
-        for side in ("top", "right"):
-            axes.spines[side].set_visible(False)
         handles, labels = axes.get_legend_handles_labels()
         order = sorted(range(len(labels)), key=lambda i: labels[i] == "the paper's")
         figure.legend([handles[i] for i in order], [labels[i] for i in order], loc="outside upper left", ncols=3)
@@ -63,8 +58,7 @@ def _error_bars(
 
 def figure_criterion(result: StudyResult) -> Figure:
     """Change of the criterion and of the test error from the spherical to the elliptical kernel, one dot a set."""
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(7.2, 3.6)
+    with new_figure(PAGE_WIDTH, 3.6) as figure:
         panels = figure.subplots(1, 2, sharex=True, sharey=True)
         for axes, column in zip(panels, ("LSSVM", "LSSVM-BR"), strict=True):
             axes.axhline(0.0, color=GREY, linewidth=0.8)
@@ -78,8 +72,6 @@ def figure_criterion(result: StudyResult) -> Figure:
                     axes.annotate(benchmark.title, spot, xytext=(4, 3), textcoords="offset points", fontsize=7.5)
             axes.set_title("PRESS alone" if column == "LSSVM" else "regularised", loc="left")
             axes.set_xlabel("change of leave-one-out mean square, %")
-            for side in ("top", "right"):
-                axes.spines[side].set_visible(False)
         panels[0].set_ylabel("change of test error, % of rows")
         panels[0].margins(x=0.18)
         return figure
@@ -90,8 +82,7 @@ def figure_descent(result: StudyResult) -> Figure:
     sets = [b for b in TABLE_1 if stages_of(result, b.name, "error").size]
     across = min(4, len(sets))
     down = -(-len(sets) // across)
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(max(2.2 * across, 3.0), 1.75 * down + 0.6)
+    with new_figure(max(2.2 * across, 3.0), 1.75 * down + 0.6) as figure:
         panels = figure.subplots(down, across, sharex=True, squeeze=False).ravel()
         for axes, benchmark in zip(panels, sets, strict=False):
             _descent(axes, result, benchmark)
@@ -117,8 +108,6 @@ def _descent(axes: Axes, result: StudyResult, benchmark: Benchmark) -> None:
     names = ["0", *map(str, STAGES), "end"]
     axes.set_xticks(range(0, len(names), 2), names[::2])
     axes.set_title(benchmark.title, loc="left")
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
 
 
 def changes(result: StudyResult, benchmark: Benchmark, column: str) -> tuple[float, float] | None:

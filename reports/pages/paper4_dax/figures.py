@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import matplotlib
 import numpy as np
-from matplotlib.figure import Figure
 
 from bayes_lssvm.base.typing import Array
-from reports.draw.figures import BLACK, BLUE, GREEN, GREY, PURPLE, VERMILION, new_figure
+from reports.draw.style import BLACK, BLUE, GREEN, GREY, PURPLE, VERMILION, new_figure
 from reports.frame.page import Picture
 from validation.harness import StudyResult
 from validation.papers.paper4.dax import Trading
 from validation.papers.paper4.dax_strategy import COST
 
-from ..papers import STYLE
 from .sentences import number
 
 LOOKS = {
@@ -39,8 +36,7 @@ def times(result: StudyResult) -> Array:
 
 def profit_picture(found: Mapping[str, Trading], when: Array) -> Picture:
     """Cumulative profit before and after costs."""
-    with matplotlib.rc_context(STYLE):
-        figure: Figure = new_figure(9.6, 4.4)
+    with new_figure(9.6, 4.4) as figure:
         before, after = figure.subplots(1, 2, sharey=True)
         for name, own in found.items():
             colour, dashes, width = LOOKS[name]
@@ -66,8 +62,7 @@ def profit_picture(found: Mapping[str, Trading], when: Array) -> Picture:
 def volatility_picture(found: Mapping[str, Trading], when: Array) -> Picture:
     """Daily returns within the error bars of the corrected LS-SVM."""
     own, plain = found["LS-SVM + volatility"], found["LS-SVM"]
-    with matplotlib.rc_context(STYLE):
-        figure: Figure = new_figure(9.6, 3.8)
+    with new_figure(9.6, 3.8) as figure:
         axes = figure.add_subplot()
         axes.bar(when, own.returns, width=1.0 / DAYS_IN_YEAR, color=GREY, label="return of the day")
         for sign, label in ((1.0, "LS-SVM + volatility: mean ± 2 sd"), (-1.0, "")):

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from reports.draw.figures import BLUE, GREEN, GREY, VERMILION, new_figure
+from reports.draw.style import BLUE, GREEN, GREY, VERMILION, new_figure
 from reports.frame.page import Picture
 from validation.harness import StudyResult
 from validation.papers.paper4.ovarian import SETS, of_set
 from validation.papers.paper4.ovarian_pipeline import SELECTED
 from validation.papers.paper4.roc import FALSE_POSITIVE_RATES
 
-from ..papers import STYLE
 from .sentences import mean
 
 LOOKS = {
@@ -33,8 +30,7 @@ CORNER = {"wbc": (0.2, 0.8), "pid": (1.0, 0.0)}
 
 def roc_picture(result: StudyResult, sets: Sequence[str]) -> Picture:
     """Mean ROC curves, one panel a data set."""
-    with matplotlib.rc_context(STYLE):
-        figure: Figure = new_figure(4.6 * len(sets), 4.6)
+    with new_figure(4.6 * len(sets), 4.6) as figure:
         panels: Sequence[Axes] = figure.subplots(1, len(sets), squeeze=False)[0]
         for panel, name in zip(panels, sets, strict=True):
             _curves(panel, of_set(result, name), *CORNER[name])

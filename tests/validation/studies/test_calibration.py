@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from reports.draw.figures import as_png
+from reports.draw.style import as_png
 from reports.pages.calibration import figure_nuts, grade, key_table, page, verdict
 from validation.harness import Check, run
 from validation.registry import get_study

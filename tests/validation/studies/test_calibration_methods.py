@@ -22,9 +22,10 @@ from bayes_lssvm.levels.level3 import evidence_of
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
 from bayes_lssvm.marginal import marginalise
 from bayes_lssvm.priors import Flat, HyperPrior, ImproperPriorError, Normal
-from reports.draw.calibration import LOOKS, SUMMARY, figure_coverage, figure_ecdf, tables
-from reports.draw.calibration import main as report
-from reports.draw.figures import as_png
+from reports.draw.style import as_png
+from reports.pages.calibration.document import SUMMARY, tables
+from reports.pages.calibration.document import main as report
+from reports.pages.calibration.figures import LOOKS, figure_coverage, figure_ecdf
 from validation.studies.calibration import (
     SCENARIOS,
     ClosedForm,

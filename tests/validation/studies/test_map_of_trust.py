@@ -17,7 +17,7 @@ from bayes_lssvm.linalg.spectrum import CentredSpectrum
 from bayes_lssvm.marginal import laplace_evidence, marginalise
 from bayes_lssvm.priors import HyperPrior, Normal
 from bayes_lssvm.trust import LIMITS, trust
-from reports.draw.figures import as_png
+from reports.draw.style import as_png
 from reports.pages.map_of_trust import (
     Spot,
     figure_map,

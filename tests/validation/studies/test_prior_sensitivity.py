@@ -15,7 +15,7 @@ from bayes_lssvm.base.errors import BayesLSSVMWarning
 from bayes_lssvm.kernels import RBF, Linear
 from bayes_lssvm.marginal import marginalise
 from bayes_lssvm.priors import Box, HyperPrior, Normal, hyper_prior_from_dict
-from reports.draw.figures import as_png
+from reports.draw.style import as_png
 from reports.pages.prior_sensitivity import Answer, answers_of, key_table, page, verdict
 from validation.harness import Cell, StudyData, load_data, run
 from validation.registry import get_study

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from reports.draw.figures import figure_2, figure_3, figure_evidence
 from reports.frame.page import Page, Picture, Row, Section, Table, aligned, filled
 from validation.harness import Cell, FinishedCell, StudyResult
 from validation.studies.section_7_1 import STAGES, Design, RipleyStudy, study, verdict
+
+from .figures import figure_2, figure_3, figure_evidence
 
 NAME = "section-7-1"
 PAGE_NAME = "ripley"

@@ -1,6 +1,6 @@
 """The figures of docs/guide/multiclass.md: code books, and a plane of three classes.
 
-`python -m reports.draw.multiclass_figures` redraws them.
+`python -m reports.draw.multiclass` redraws them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgb
@@ -22,7 +21,7 @@ from bayes_lssvm.base.files import write_bytes
 from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.multiclass import MulticlassLSSVC, code_book, hamming_distances, votes
 
-from .figures import BLACK, BLUE, GREEN, GREY, STYLE, VERMILION, as_png, new_figure
+from .style import BLACK, BLUE, GREEN, GREY, VERMILION, WIDE, as_png, new_figure
 
 SIGNS = {-1: ("−", "#9ecae1"), 0: ("×", "#eeeeee"), 1: ("+", "#fdae6b")}
 TITLES = {"ovo": "one versus one", "ova": "one versus all", "moc": "minimal", "ecoc": "error-correcting"}
@@ -41,8 +40,7 @@ def figure_code_books(n_classes: int = 4, n_many: int = 10) -> Figure:
     """The four codings of a few classes, and the error-correcting one of many."""
     few = {coding: code_book(coding, n_classes) for coding in TITLES}
     many = code_book("ecoc", n_many)
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(12.0, 6.0)
+    with new_figure(12.0, 6.0, settings=WIDE) as figure:
         top, bottom = figure.subfigures(2, 1, height_ratios=(n_classes + 2.2, n_many + 2.2))
         panels = top.subplots(1, len(few))
         for axes, (coding, code) in zip(panels, few.items(), strict=True):
@@ -118,8 +116,7 @@ def blend(shares: Array) -> Array:
 
 def figure_three_classes(plane: Plane) -> Figure:
     """Class probabilities by Bayesian decoding beside what the members' votes alone can say."""
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(12.0, 6.1)
+    with new_figure(12.0, 6.1, settings=WIDE) as figure:
         left, right = figure.subplots(1, 2, sharey=True)
         for axes, shares, title in (
             (left, plane.bayes, "Bayesian decoding: probabilities"),
@@ -157,7 +154,7 @@ def _legend() -> list[Any]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Redraw the two figures."""
-    parser = argparse.ArgumentParser(prog="python -m reports.draw.multiclass_figures", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m reports.draw.multiclass", description=__doc__)
     default = Path(__file__).resolve().parents[2] / "docs" / "figures"
     parser.add_argument("--output", type=Path, default=default, help="folder to write to (default: docs/figures)")
     folder = parser.parse_args(argv).output

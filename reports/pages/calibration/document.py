@@ -1,4 +1,4 @@
-"""Figures and tables of docs/findings/calibration.md: `python -m reports.draw.calibration --output docs/figures`.
+"""Tables and figures of docs/findings/calibration.md: `python -m reports.pages.calibration.document`.
 
 It runs the study of `validation.studies.calibration` (about half an hour with two processes; a killed run continues),
 draws two figures and writes a JSON file with what they and the page's tables show. With `--from` it only reads that
@@ -13,134 +13,17 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import matplotlib
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import Any
 
 from bayes_lssvm.base.files import write_bytes
-from validation.studies.calibration import (
-    SCENARIOS,
-    Results,
-    ecdf,
-    ecdf_band,
-    methods_of,
-    regimes,
-    rows_of,
-    run,
-    summary,
-)
+from reports.draw.style import as_png
+from validation.studies.calibration import SCENARIOS, Results, methods_of, run, summary
 
-from .figures import BLACK, BLUE, GREEN, GREY, PURPLE, STYLE, VERMILION, as_png, new_figure
+from .figures import LOOKS, figure_coverage, figure_ecdf
+from .sentences import NAMES, PARAMETERS
+from .tables import p_value
 
-
-class Look(NamedTuple):
-    """How a method is drawn and called."""
-
-    name: str
-    colour: str
-    line: Any
-    mark: str
-
-
-LOOKS = {
-    "quadrature": Look("exact (quadrature)", BLUE, "-", "o"),
-    "laplace": Look("Laplace, prior included", GREEN, (0, (6, 2)), "D"),
-    "hessian": Look(r"Hessian at $\mu_{\mathrm{MP}}, \zeta_{\mathrm{MP}}$", PURPLE, (0, (3, 1.5)), "^"),
-    "mackay": Look("MacKay's error bars", VERMILION, (0, (1, 1)), "s"),
-}
-NAMES = {
-    "log_mu": "log μ",
-    "log_zeta": "log ζ",
-    "log_gamma": "log γ",
-    "log_sigma": "log σ",
-    "log_likelihood": "likelihood",
-    "y_new": "new target",
-    "y_new_normal": "new target, `predict` ± std",
-}
-PARAMETERS = ("log_mu", "log_zeta", "log_gamma")
 SUMMARY = "calibration.json"
-
-
-# --- figures
-
-
-def figure_ecdf(results: Mapping[str, Results]) -> Figure:
-    """ECDF of the PIT minus the diagonal, over the sets that have a mode, with the simultaneous band."""
-    common = np.all([np.isfinite(results[name].column("log_gamma")) for name in LOOKS], axis=0)
-    band = ecdf_band(int(common.sum()))
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(13.0, 5.0)
-        panels = figure.subplots(1, 3, sharey=True)
-        for axes, parameter in zip(panels, PARAMETERS, strict=True):
-            axes.fill_between(
-                band.z,
-                band.low - band.z,
-                band.high - band.z,
-                color="#d9d9d9",
-                linewidth=0,
-                label="95 % band, all points",
-            )
-            axes.axhline(0.0, color=GREY, linewidth=1.0)
-            for method, look in LOOKS.items():
-                difference = ecdf(results[method].column(parameter)[common], band.z) - band.z
-                axes.plot(band.z, difference, color=look.colour, linestyle=look.line, linewidth=2.4, label=look.name)
-            axes.set(xlabel="posterior probability below the truth (PIT)", xlim=(0, 1))
-            axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
-            axes.set_title(NAMES[parameter], loc="left")
-        panels[0].set_ylabel("share of sets with a smaller PIT,\nminus what it should be")
-        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=12)
-        return figure
-
-
-def figure_coverage(results: Mapping[str, Mapping[str, Results]]) -> Figure:
-    """Coverage of 90 % intervals of log μ and log ζ by regime, for known kernels with 20 and with 100 points."""
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(13.0, 8.6)
-        grid = figure.subplots(2, 2, sharex="row", sharey=True)
-        for row, (scenario, own) in zip(grid, results.items(), strict=True):
-            for axes, parameter in zip(row, PARAMETERS[:2], strict=True):
-                _coverage_panel(axes, scenario, own, parameter)
-            row[0].set_ylabel("share of 90 % intervals\nthat hold the truth")
-        for axes in grid[1]:
-            axes.set_xlabel("gain: log evidence at the mode minus that of noise alone", fontsize=12)
-        figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=12)
-        return figure
-
-
-def _coverage_panel(axes: Axes, scenario: str, results: Mapping[str, Results], parameter: str) -> None:
-    found = [r for r in regimes(results["mackay"], SCENARIOS[scenario].setting.n) if r.chosen.any()]
-    axes.axhline(0.9, color=BLACK, linewidth=1.2, linestyle="--", label="claimed: 90 %", zorder=0)
-    for i, (method, look) in enumerate(LOOKS.items()):
-        for x, regime in enumerate(found):
-            (row,) = [r for r in rows_of(results[method], regime.chosen) if r.quantity == parameter]
-            place = x + 0.17 * (i - 1.5)
-            label = look.name if x == len(found) - 1 else None
-            if not row.coverage:
-                axes.text(
-                    place, 0.515, "no error bar", rotation=90, ha="center", va="bottom", color=look.colour, fontsize=11
-                )
-                continue
-            _, share, low, high = row.coverage[2]
-            axes.errorbar(
-                place, share, [[share - low], [high - share]], fmt=look.mark, color=look.colour, markersize=8,
-                linewidth=1.8, capsize=3, label=label,
-            )  # fmt: skip
-    names = [f"{_short(r.name)}\n{int(r.chosen.sum())} sets" for r in found]
-    axes.set_xticks(range(len(found)), names, fontsize=10.5)
-    axes.set(ylim=(0.5, 1.0), xlim=(-0.5, len(found) - 0.5))
-    for x in range(1, len(found)):
-        axes.axvline(x - 0.5, color="#e5e5e5", linewidth=1.0, zorder=0)
-    axes.set_title(f"{NAMES[parameter]}, N = {SCENARIOS[scenario].setting.n}", loc="left")
-
-
-def _short(name: str) -> str:
-    return name.replace(" (", "\n(").replace("gain ", "gain\n").replace("N − γ_eff", "N − $\\gamma_{\\mathrm{eff}}$\n")
-
-
-# --- tables
 
 
 def _percent(found: dict[str, list[float]], level: str, limits: bool = False) -> str:
@@ -152,10 +35,6 @@ def _percent(found: dict[str, list[float]], level: str, limits: bool = False) ->
 
 def _failed(row: dict[str, Any]) -> str:
     return f"{100 * row['failures'] / row['n']:.1f} %" if row["failures"] else "0"
-
-
-def _p(value: float) -> str:
-    return "<1e-4" if value < 1e-4 else f"{value:.2g}"
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
@@ -181,7 +60,7 @@ def main_table(record: dict[str, Any]) -> str:
     ]
     rows = []
     for row in record["rows"]:
-        p = ["–"] * 3 if row["p"] is None else [_p(value) for value in row["p"]]
+        p = ["–"] * 3 if row["p"] is None else [p_value(value) for value in row["p"]]
         failed = _failed(row)
         shares = [_percent(row["coverage"], level) for level in ("0.5", "0.8", "0.9", "0.95")]
         verdict = "yes" if row["uniform"] else "**no**"
@@ -233,12 +112,9 @@ def tables(record: Mapping[str, Any]) -> dict[str, str]:
     return made | ({"repeated data": repeated_table(held)} if held else {})
 
 
-# --- the program
-
-
 def main(argv: list[str] | None = None) -> int:
     """Run the study, draw its figures, print its tables."""
-    parser = argparse.ArgumentParser(prog="python -m reports.draw.calibration", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m reports.pages.calibration.document", description=__doc__)
     default = Path(__file__).resolve().parents[2] / "docs" / "figures"
     parser.add_argument("--output", type=Path, default=default, help="folder for figures and summary")
     parser.add_argument("--results", type=Path, default=Path("output/calibration"), help="folder for the study's sets")

@@ -1,4 +1,4 @@
-"""The figures that README and docs embed: `python -m reports.draw.docs_figures` (or `make figures`) redraws them."""
+"""The figures that README and docs embed: `python -m reports.pages.section_7_1.hero` (`make figures`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import NamedTuple
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -14,23 +13,10 @@ from matplotlib.figure import Figure
 from bayes_lssvm import BayesianLSSVC, BayesianLSSVR, datasets
 from bayes_lssvm.base.files import write_bytes
 from bayes_lssvm.base.typing import Array
+from reports.draw.style import BLACK, BLUE, GREY, VERMILION, WIDE, as_png, new_figure
 from validation.studies.section_7_1 import RipleyStudy, probability_map, study
 
-from .figures import (
-    BLACK,
-    BLUE,
-    GREY,
-    STYLE,
-    VERMILION,
-    as_png,
-    figure_2,
-    figure_3,
-    figure_evidence,
-    name_inputs,
-    new_figure,
-    probability_fill,
-    training_points,
-)
+from .figures import figure_2, figure_3, figure_evidence, name_inputs, probability_fill, training_points
 
 NOISE = 0.1
 GAP = (1.5, 5.5)
@@ -64,8 +50,7 @@ def sinc_fit(n: int = 80, seed: int = 1) -> SincFit:
 
 def hero(result: RipleyStudy, sinc: SincFit) -> Figure:
     """What one line of code gives: probabilities that know where they do not know, and error bars."""
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(13.0, 4.95)
+    with new_figure(13.0, 4.95, settings=WIDE) as figure:
         left, right = figure.subplots(1, 2, width_ratios=(1.32, 1))
         _classifier_panel(figure, left, result)
         _regressor_panel(right, sinc)
@@ -122,7 +107,7 @@ def _regressor_panel(axes: Axes, sinc: SincFit) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Redraw every figure of the documentation."""
-    parser = argparse.ArgumentParser(prog="python -m reports.draw.docs_figures", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m reports.pages.section_7_1.hero", description=__doc__)
     default = Path(__file__).resolve().parents[2] / "docs" / "figures"
     parser.add_argument("--output", type=Path, default=default, help="folder to write to (default: docs/figures)")
     folder = parser.parse_args(argv).output

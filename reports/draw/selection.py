@@ -1,6 +1,6 @@
 """The path of a selection of inputs: evidence at each step, and the step chosen.
 
-`python -m reports.draw.selection_figures FOLDER` redraws the figure of docs/guide/input_selection.md.
+`python -m reports.draw.selection FOLDER` redraws the figure of docs/guide/input_selection.md.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -17,7 +16,7 @@ from bayes_lssvm.base.files import write_bytes
 from bayes_lssvm.selection.inputs import backward_elimination
 from bayes_lssvm.selection.path import SelectionPath
 
-from .figures import BLUE, GREY, STYLE, VERMILION, as_png, new_figure
+from .style import BLUE, GREY, VERMILION, WIDE, as_png, new_figure
 
 
 def figure_selection_path(path: SelectionPath, *, names: Sequence[str] | None = None) -> Figure:
@@ -38,8 +37,7 @@ def figure_selection_path(path: SelectionPath, *, names: Sequence[str] | None = 
         (start if i == 0 else "none") if step.changed is None else labels[step.changed]
         for i, step in enumerate(path.steps)
     ]
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(max(5.5, 1.2 + 0.6 * len(x)), 4.0)
+    with new_figure(max(5.5, 1.2 + 0.6 * len(x)), 4.0, settings=WIDE) as figure:
         axes = figure.subplots()
         axes.plot(x, [step.log_evidence for step in path.steps], "o-", color=BLUE, label="log evidence")
         if path.price > 0.0:

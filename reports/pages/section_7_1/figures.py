@@ -1,37 +1,20 @@
-"""The figures of section 7.1, drawn without pyplot: no global state, no display, the Agg renderer only.
-
-Colours are Okabe and Ito's, which colour-blind readers can tell apart; the map of probabilities runs from blue
-(y = −1) over white (undecided) to red (y = +1), and the marks of the training points say the class by shape too.
-"""
+"""The figures of section 7.1; the marks of the training points say the class by shape as well as by colour."""
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
 from matplotlib.contour import QuadContourSet
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
-from PIL import Image
 
+from reports.draw.style import BLACK, BLUE, DARK_BLUE, DARK_RED, DIVERGING, GREEN, GREY, VERMILION, WIDE, new_figure
 from validation.studies.section_7_1 import EvidenceCurve, ProbabilityMap, RipleyStudy
 
-BLUE, VERMILION, GREEN, PURPLE, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000"
-DARK_BLUE, DARK_RED = "#053061", "#7a0418"
-GREY = "#555555"
-DIVERGING = "RdBu_r"
-STYLE: dict[str, Any] = {
-    "font.size": 12,
-    "axes.titlesize": 13,
-    "axes.labelsize": 13,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "legend.frameon": False,
-    "savefig.facecolor": "white",
-}
 # contour levels, and where each one's label goes: on its line, away from the training points
 LEVELS = {
     0.05: (0.35, -0.02),
@@ -44,30 +27,15 @@ LEVELS = {
 }
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """A figure of that many inches, with room made for its labels."""
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def as_png(figure: Figure, *, dpi: int = 120) -> bytes:
-    """The figure as a PNG file of 256 colours, the same bytes for the same picture and library versions."""
-    drawn, packed = io.BytesIO(), io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=dpi)
-    with Image.open(drawn) as image:
-        # a palette is a third of the size; without dithering, flat areas stay flat
-        image.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(packed, "png", optimize=True)
-    return packed.getvalue()
-
-
 def probability_fill(axes: Axes, surface: ProbabilityMap) -> QuadContourSet:
     """The map of P(y = +1 | x) as colours."""
     x1, x2, p = surface.x1, surface.x2, surface.probability
     return axes.contourf(x1, x2, p, levels=np.linspace(0, 1, 41), cmap=_pale(), vmin=0, vmax=1)
 
 
-def _pale() -> matplotlib.colors.ListedColormap:
+def _pale() -> ListedColormap:
     """The middle of the diverging map, light enough at its ends that dark marks stand out."""
-    return matplotlib.colors.ListedColormap(matplotlib.colormaps[DIVERGING](np.linspace(0.2, 0.8, 256)))
+    return ListedColormap(matplotlib.colormaps[DIVERGING](np.linspace(0.2, 0.8, 256)))
 
 
 def training_points(axes: Axes, study: RipleyStudy, size: float = 42.0) -> None:
@@ -86,8 +54,7 @@ def name_inputs(axes: Axes) -> None:
 
 def figure_2(study: RipleyStudy) -> Figure:
     """Figure 2: contours of P(y = +1 | x) with the training points."""
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(9.0, 5.9)
+    with new_figure(9.0, 5.9, settings=WIDE) as figure:
         axes = figure.add_subplot()
         s = study.surface
         filled = probability_fill(axes, s)
@@ -107,8 +74,8 @@ def figure_2(study: RipleyStudy) -> Figure:
 
 def figure_3(study: RipleyStudy) -> Figure:
     """Figure 3: the same probability as a surface."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(8.4, 6.2))  # placed by hand: automatic layout leaves wide margins around 3-D axes
+    with new_figure(8.4, 6.2, settings=WIDE) as figure:
+        figure.set_layout_engine("none")  # placed by hand: automatic layout leaves wide margins around 3-D axes
         axes: Any = figure.add_axes((0.0, 0.0, 0.88, 1.0), projection="3d")
         s = study.surface
         x1, x2 = np.meshgrid(s.x1, s.x2)
@@ -133,8 +100,7 @@ def figure_3(study: RipleyStudy) -> Figure:
 
 def figure_evidence(study: RipleyStudy) -> Figure:
     """Log evidence along σ with and without the Occam factor: all of it, and the two maxima close up."""
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(11.0, 4.9)
+    with new_figure(11.0, 4.9, settings=WIDE) as figure:
         whole, close = figure.subplots(1, 2)
         a, b = study.designs
         _curves(whole, study.wide, offset=False)

@@ -1,0 +1,63 @@
+"""What all figures share: the palette, the sizes of letters, and how a figure becomes a PNG file.
+
+Figures are drawn without pyplot: no global state, no display, the Agg renderer only. Colours are Okabe and Ito's,
+which colour-blind readers can tell apart; the map of probabilities runs from blue (y = −1) over white (undecided) to
+red (y = +1).
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+from PIL import Image
+
+BLUE, VERMILION, GREEN, PURPLE, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000"
+SKY, ORANGE = "#56B4E9", "#E69F00"
+DARK_BLUE, DARK_RED = "#053061", "#7a0418"
+GREY = "#555555"
+PALE = "#e0e0e0"
+"""Of bands behind marks and lines."""
+DIVERGING = "RdBu_r"
+
+PAGE_WIDTH = 7.2
+"""Inches of a page of a report: letters of 9 points are as large as the text around the figure."""
+
+_FRAME: dict[str, Any] = {"axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False}
+PAGE: dict[str, Any] = {**_FRAME, "font.size": 9.5, "axes.titlesize": 10, "axes.labelsize": 9.5}
+"""Settings of figures about as wide as a page."""
+WIDE: dict[str, Any] = {**_FRAME, "font.size": 12, "axes.titlesize": 13, "axes.labelsize": 13}
+"""Settings of figures of 9 to 13 inches, which README, docs and section 7.1 show reduced."""
+
+
+@contextmanager
+def new_figure(width: float, height: float, *, settings: dict[str, Any] = PAGE) -> Iterator[Figure]:
+    """A figure of that many inches, with room made for its labels; what is drawn inside has the settings."""
+    with matplotlib.rc_context(settings):
+        yield Figure(figsize=(width, height), layout="constrained")
+
+
+def as_png(figure: Figure, *, dpi: int = 120) -> bytes:
+    """The figure as a PNG file of 256 colours, the same bytes for the same picture and library versions."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=dpi)
+    with Image.open(drawn) as image:
+        return packed(image)
+
+
+def packed(image: Image.Image) -> bytes:
+    """An image as a PNG file of 256 colours."""
+    file = io.BytesIO()
+    # a palette is a third of the size; without dithering, flat areas stay flat
+    image.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(file, "png", optimize=True)
+    return file.getvalue()
+
+
+def address(png: bytes) -> str:
+    """A PNG file as an address that needs no network."""
+    return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
