@@ -25,7 +25,7 @@ help:
 	@echo "make check      lint, types and tests, as continuous integration does"
 	@echo "make bench      the benchmark table (ratios measured side by side)"
 	@echo "make gallery    all studies at full size into reports/gallery (hours)"
-	@echo "make figures    redraw the figures of README and docs"
+	@echo "make figures    redraw the figures of README and docs, or those that ARGS names"
 	@echo "make lock       resolve requirements.lock anew"
 	@echo "make wheel      build the wheel"
 
@@ -71,9 +71,7 @@ bench: $(READY)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 figures: $(READY)
-	@$(BIN)/python -m reports.pages.section_7_1.hero
-	@$(BIN)/python -m reports.draw.selection
-	@$(BIN)/python -m reports.draw.multiclass
+	@$(BIN)/python -m reports.docs $(ARGS)
 
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs uv on the path (pip install uv)."; exit 1; }

@@ -1,13 +1,7 @@
-"""The figures of docs/guide/multiclass.md: code books, and a plane of three classes.
-
-`python -m reports.draw.multiclass` redraws them.
-"""
+"""The figures of docs/guide/multiclass.md: code books, and a plane of three classes."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from bayes_lssvm.base.files import write_bytes
 from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.multiclass import MulticlassLSSVC, code_book, hamming_distances, votes
 
-from .style import BLACK, BLUE, GREEN, GREY, VERMILION, WIDE, as_png, new_figure
+from .style import BLACK, BLUE, GREEN, GREY, VERMILION, WIDE, new_figure
 
 SIGNS = {-1: ("−", "#9ecae1"), 0: ("×", "#eeeeee"), 1: ("+", "#fdae6b")}
 TITLES = {"ovo": "one versus one", "ova": "one versus all", "moc": "minimal", "ecoc": "error-correcting"}
@@ -150,24 +143,3 @@ def _legend() -> list[Any]:
         Line2D([], [], color=BLACK, linewidth=1.8, label="decision boundary"),
         Line2D([], [], color=BLACK, linewidth=1.1, linestyle="dotted", label=f"largest probability {SURE:g}"),
     ]
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Redraw the two figures."""
-    parser = argparse.ArgumentParser(prog="python -m reports.draw.multiclass", description=__doc__)
-    default = Path(__file__).resolve().parents[2] / "docs" / "figures"
-    parser.add_argument("--output", type=Path, default=default, help="folder to write to (default: docs/figures)")
-    folder = parser.parse_args(argv).output
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn = {
-        "code_books.png": figure_code_books(),
-        "three_classes.png": figure_three_classes(three_class_plane()),
-    }
-    for name, figure in drawn.items():
-        path = write_bytes(folder / name, as_png(figure, dpi=110))
-        print(f"{path} ({path.stat().st_size / 1000:.0f} kB)")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,22 +1,16 @@
-"""The path of a selection of inputs: evidence at each step, and the step chosen.
-
-`python -m reports.draw.selection FOLDER` redraws the figure of docs/guide/input_selection.md.
-"""
+"""The path of a selection of inputs: evidence at each step, and the step chosen."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from bayes_lssvm.base.files import write_bytes
 from bayes_lssvm.selection.inputs import backward_elimination
 from bayes_lssvm.selection.path import SelectionPath
 
-from .style import BLUE, GREY, VERMILION, WIDE, as_png, new_figure
+from .style import BLUE, GREY, VERMILION, WIDE, new_figure
 
 
 def figure_selection_path(path: SelectionPath, *, names: Sequence[str] | None = None) -> Figure:
@@ -57,16 +51,3 @@ def documented_path() -> SelectionPath:
     X = rng.normal(size=(100, 8))
     y = np.sin(1.5 * X[:, 0]) + 0.7 * X[:, 1] + 0.5 * rng.normal(size=100)
     return backward_elimination(X[:, :5], y, whole_path=True)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write selection_path.png into a folder."""
-    parser = argparse.ArgumentParser(description="Draw the figure of docs/guide/input_selection.md.")
-    parser.add_argument("folder", nargs="?", type=Path, default=Path("docs/figures"))
-    folder = parser.parse_args(arguments).folder
-    folder.mkdir(parents=True, exist_ok=True)
-    write_bytes(folder / "selection_path.png", as_png(figure_selection_path(documented_path())))
-
-
-if __name__ == "__main__":
-    main()

@@ -21,7 +21,7 @@ BLUE, VERMILION, GREEN, PURPLE, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79A
 SKY, ORANGE = "#56B4E9", "#E69F00"
 DARK_BLUE, DARK_RED = "#053061", "#7a0418"
 GREY = "#555555"
-PALE = "#e0e0e0"
+PALE = "#e4e4e4"
 """Of bands behind marks and lines."""
 DIVERGING = "RdBu_r"
 
@@ -31,6 +31,8 @@ PAGE_WIDTH = 7.2
 _FRAME: dict[str, Any] = {"axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False}
 PAGE: dict[str, Any] = {**_FRAME, "font.size": 9.5, "axes.titlesize": 10, "axes.labelsize": 9.5}
 """Settings of figures about as wide as a page."""
+MAP: dict[str, Any] = {**PAGE, "axes.spines.top": True, "axes.spines.right": True}
+"""The same for figures whose panels are maps: these have a frame."""
 WIDE: dict[str, Any] = {**_FRAME, "font.size": 12, "axes.titlesize": 13, "axes.labelsize": 13}
 """Settings of figures of 9 to 13 inches, which README, docs and section 7.1 show reduced."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bayes_lssvm.base.files import write_bytes
+from validation.harness import Cell, Check, FinishedCell, StudyResult
 
 from .html import as_html, draw
 from .page import Page, Table
@@ -97,6 +98,28 @@ def _record(page: Page, file: str, command: str) -> dict[str, Any]:
             for finished in result.cells
         ],
     }
+
+
+def read_result(path: Path) -> StudyResult:
+    """The result behind a page, from the record that `write_page` left: all but the draws."""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    cells = tuple(
+        FinishedCell(
+            Cell(c["key"], c["settings"], c["seed"]),
+            c["values"],
+            tuple(Check(**{**check, "value": _number(check["value"])}) for check in c["checks"]),
+            tuple(c["warnings"]),
+            c["seconds"],
+            error=c["error"],
+        )
+        for c in record["cells"]
+    )
+    head = (record["study"], record["title"], record["size"], record["data"])
+    return StudyResult(*head, cells, record["provenance"], path.parent)
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _table(table: Table) -> dict[str, Any]:

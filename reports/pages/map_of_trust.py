@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 
 from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.trust import LIMITS
-from reports.draw.style import BLACK, BLUE, GREEN, GREY, PAGE_WIDTH, PALE, VERMILION, new_figure
+from reports.draw.style import BLACK, BLUE, GREEN, GREY, MAP, PAGE_WIDTH, PALE, VERMILION, new_figure
 from reports.frame.page import Page, Picture, Row, Section, Table
 from validation.harness import StudyResult
 
@@ -342,7 +342,7 @@ def _percent(spots: Sequence[Spot], bad: Callable[[Spot], AnyArray]) -> str:
 def figure_map(problems: dict[str, list[Spot]]) -> Figure:
     """Share of sets on which every check is good, over N and signal-to-noise, with the regions that can be trusted."""
     rows = -(-len(problems) // 2)
-    with new_figure(PAGE_WIDTH, 0.9 + 2.75 * rows) as figure:
+    with new_figure(PAGE_WIDTH, 0.9 + 2.75 * rows, settings=MAP) as figure:
         panels = figure.subplots(rows, 2, squeeze=False).ravel()
         for axes in panels[len(problems) :]:
             axes.set_axis_off()

@@ -31,7 +31,6 @@ from reports.pages.section_7_1.hero import GAP, NOISE, hero, sinc_fit
 from validation.studies.section_7_1 import Printed, evidence_curve, probability_map, study, verdict
 
 PICTURES = ("figure_2", "figure_3", "evidence")
-DOCS_FIGURES = Path(__file__).resolve().parents[2] / "docs" / "figures"
 
 
 @pytest.fixture(scope="module")
@@ -300,15 +299,7 @@ def test_failed_write_leaves_nothing_behind(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["name"]
 
 
-# --- the figures of README and docs
-
-
-@pytest.mark.parametrize("name", ["hero.png", "figure_2.png", "figure_3.png", "evidence.png"])
-def test_figures_of_the_documentation_are_there_and_small(name):
-    path = DOCS_FIGURES / name
-    with Image.open(path) as image:
-        assert min(image.size) >= 400
-    assert path.stat().st_size < 200_000
+# --- README's figure
 
 
 def test_sinc_error_bars_grow_in_the_gap_and_cover_the_truth():

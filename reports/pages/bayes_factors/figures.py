@@ -108,7 +108,7 @@ def heat_map(
         for k, word in enumerate(said):
             colour = "white" if k in (0, 6) else BLACK
             bar.ax.text(
-                (k + 0.5) / 7, 0.5, word, transform=bar.ax.transAxes, ha="center", va="center", color=colour, size=9
+                (k + 0.5) / 7, 0.5, word, transform=bar.ax.transAxes, ha="center", va="center", color=colour, size=8.5
             )
         return figure
 

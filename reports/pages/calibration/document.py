@@ -1,8 +1,8 @@
-"""Tables and figures of docs/findings/calibration.md: `python -m reports.pages.calibration.document`.
+"""Tables of docs/findings/calibration.md: `python -m reports.pages.calibration.document`.
 
 It runs the study of `validation.studies.calibration` (about half an hour with two processes; a killed run continues),
-draws two figures and writes a JSON file with what they and the page's tables show. With `--from` it only reads that
-file and prints the tables.
+writes a JSON file with what the page's tables show and prints them. With `--from` it only reads that file and prints
+the tables. The figures of the page are drawn by `reports.docs`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from bayes_lssvm.base.files import write_bytes
-from reports.draw.style import as_png
 from validation.studies.calibration import SCENARIOS, Results, methods_of, run, summary
 
-from .figures import LOOKS, figure_coverage, figure_ecdf
+from .figures import LOOKS
 from .sentences import NAMES, PARAMETERS
 from .tables import p_value
 
@@ -113,10 +112,10 @@ def tables(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the study, draw its figures, print its tables."""
+    """Run the study, print its tables."""
     parser = argparse.ArgumentParser(prog="python -m reports.pages.calibration.document", description=__doc__)
-    default = Path(__file__).resolve().parents[2] / "docs" / "figures"
-    parser.add_argument("--output", type=Path, default=default, help="folder for figures and summary")
+    default = Path(__file__).resolve().parents[3] / "docs" / "figures"
+    parser.add_argument("--output", type=Path, default=default, help="folder for the summary")
     parser.add_argument("--results", type=Path, default=Path("output/calibration"), help="folder for the study's sets")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the documented number of sets (default: 1)")
     parser.add_argument("--jobs", type=int, default=1)
@@ -133,10 +132,7 @@ def main(argv: list[str] | None = None) -> int:
         results[name] = run(scenario.setting, methods, n_sets=n_sets, folder=options.results / name, jobs=options.jobs)
     record = {"scenarios": {name: summary(SCENARIOS[name], found) for name, found in results.items()}}
     options.output.mkdir(parents=True, exist_ok=True)
-    known = {name: results[name] for name in ("known_20", "known_100")}
     write_bytes(options.output / SUMMARY, _packed(record).encode())
-    write_bytes(options.output / "calibration_ecdf.png", as_png(figure_ecdf(known["known_20"]), dpi=100))
-    write_bytes(options.output / "calibration_coverage.png", as_png(figure_coverage(known), dpi=100))
     print_tables(record)
     return 0
 

@@ -74,7 +74,7 @@ def curves(curve: Ladder, near: Ladder, chosen: dict[str, Any], sampled: list[di
                 close.plot(near.sigma, near.values[rung] - highest, **line(rung))
                 if inside and not chosen[rung]["at_edge"]:
                     look = {"color": LOOK[rung]["color"], "marker": LOOK[rung]["marker"], "markersize": 8}
-                    label = f"σ = {chosen[rung]['sigma']:.5g}, {RUNGS[rung]}"
+                    label = f"σ = {chosen[rung]['sigma']:.4g}, {RUNGS[rung]}"
                     close.plot([chosen[rung]["sigma"]], [0.0], linestyle="none", clip_on=False, label=label, **look)
         close.set_xlim(near.sigma.min(), near.sigma.max())
         close.set(xlabel="kernel width σ", ylabel="log p(D | σ) − its maximum (nats)")

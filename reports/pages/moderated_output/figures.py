@@ -21,6 +21,7 @@ from reports.draw.style import (
     DIVERGING,
     GREEN,
     GREY,
+    MAP,
     PAGE_WIDTH,
     PALE,
     PURPLE,
@@ -84,7 +85,7 @@ def maps(places: Places, probability: Mapping[str, Array]) -> Figure:
     """P(second class | x) over the plane, one panel a method, with the training points in the first."""
     if places.is_line:
         return _lines(places, probability)
-    with new_figure(PAGE_WIDTH, _height(len(probability) + 1, places)) as figure:
+    with new_figure(PAGE_WIDTH, _height(len(probability) + 1, places), settings=MAP) as figure:
         panels = _panels(figure, len(probability) + 1)
         pale = ListedColormap(matplotlib.colormaps[DIVERGING](np.linspace(0.15, 0.85, 256)))
         filled = None
@@ -118,7 +119,7 @@ def differences(places: Places, probability: Mapping[str, Array], reference: str
     others = {method: values for method, values in probability.items() if method != reference}
     if places.is_line:
         return _difference_lines(places, others, probability[reference], LABELS[reference])
-    with new_figure(PAGE_WIDTH, _height(len(others), places)) as figure:
+    with new_figure(PAGE_WIDTH, _height(len(others), places), settings=MAP) as figure:
         panels = _panels(figure, len(others))
         for axes, (method, values) in zip(panels, others.items(), strict=True):
             difference = values - probability[reference]

@@ -1,9 +1,7 @@
-"""The figures that README and docs embed: `python -m reports.pages.section_7_1.hero` (`make figures`)."""
+"""README's figure: class probabilities on Ripley's data, and a regression with error bars."""
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -11,12 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bayes_lssvm import BayesianLSSVC, BayesianLSSVR, datasets
-from bayes_lssvm.base.files import write_bytes
 from bayes_lssvm.base.typing import Array
-from reports.draw.style import BLACK, BLUE, GREY, VERMILION, WIDE, as_png, new_figure
-from validation.studies.section_7_1 import RipleyStudy, probability_map, study
+from reports.draw.style import BLACK, BLUE, GREY, VERMILION, WIDE, new_figure
+from validation.studies.section_7_1 import RipleyStudy, probability_map
 
-from .figures import figure_2, figure_3, figure_evidence, name_inputs, probability_fill, training_points
+from .figures import name_inputs, probability_fill, training_points
 
 NOISE = 0.1
 GAP = (1.5, 5.5)
@@ -103,27 +100,3 @@ def _regressor_panel(axes: Axes, sinc: SincFit) -> None:
         f"Error bars, and the noise: {sinc.noise:.3f} inferred, {NOISE:.3f} true",
     )
     axes.legend(loc="upper left", fontsize=11)
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Redraw every figure of the documentation."""
-    parser = argparse.ArgumentParser(prog="python -m reports.pages.section_7_1.hero", description=__doc__)
-    default = Path(__file__).resolve().parents[2] / "docs" / "figures"
-    parser.add_argument("--output", type=Path, default=default, help="folder to write to (default: docs/figures)")
-    folder = parser.parse_args(argv).output
-    folder.mkdir(parents=True, exist_ok=True)
-    result = study()
-    drawn = {
-        "hero.png": hero(result, sinc_fit()),
-        "figure_2.png": figure_2(result),
-        "figure_3.png": figure_3(result),
-        "evidence.png": figure_evidence(result),
-    }
-    for name, figure in drawn.items():
-        path = write_bytes(folder / name, as_png(figure, dpi=110))
-        print(f"{path} ({path.stat().st_size / 1000:.0f} kB)")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

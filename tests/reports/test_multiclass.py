@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
-from PIL import Image
 
 from bayes_lssvm.multiclass import MulticlassLSSVC, code_book
 from reports.draw.multiclass import (
@@ -17,7 +14,6 @@ from reports.draw.multiclass import (
     blend,
     figure_code_books,
     figure_three_classes,
-    main,
     three_class_plane,
     three_classes,
 )
@@ -65,11 +61,3 @@ def test_the_figure_of_the_plane_shows_points_and_both_maps(plane):
     np.testing.assert_allclose(right.images[0].get_array(), blend(plane.votes))
     shown = np.concatenate([points.get_offsets() for points in right.collections])
     np.testing.assert_allclose(shown, plane.X)
-
-
-def test_the_program_writes_pictures(tmp_path, monkeypatch, plane):
-    monkeypatch.setattr("reports.draw.multiclass.three_class_plane", lambda: plane)
-    assert main(["--output", str(tmp_path)]) == 0
-    for name in ("code_books.png", "three_classes.png"):
-        with Image.open(io.BytesIO((tmp_path / name).read_bytes())) as image:
-            assert image.size[0] > 1000
