@@ -20,6 +20,9 @@ STUDIES: dict[str, str] = {
     "map-of-trust": "validation.studies.map_of_trust",
     "calibration": "validation.studies.calibration",
     "prior-sensitivity": "validation.studies.prior_sensitivity",
+    "agreement": "validation.studies.agreement",
+    "predictive-scores": "validation.studies.predictive_scores",
+    "multiclass-calibration": "validation.studies.multiclass_calibration",
 }
 """Name to module; each module has a constant STUDY."""
 

@@ -30,7 +30,7 @@ class Exhibit(NamedTuple):
 EXHIBITS = (
     Exhibit("ripley", (SECTION_7_1, *ON_EVERY_SET, "prior-sensitivity")),
     Exhibit("hea", ("evidence", "prior-sensitivity")),
-    Exhibit(None, ("map-of-trust", "calibration")),
+    Exhibit(None, ("map-of-trust", "calibration", "agreement", "predictive-scores", "multiclass-calibration")),
 )
 
 

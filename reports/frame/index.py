@@ -85,7 +85,9 @@ def _heading(record: dict[str, Any]) -> str:
     data: dict[str, Any] | None = record["data"]
     if data is None:
         tables = record["study"] == REPRODUCTION or record["study"] in TABLES
-        return TABLES_HEADING if tables else "Simulated data"
+        if tables:
+            return TABLES_HEADING
+        return "Several data sets" if record["provenance"].get("data") else "Simulated data"
     return f"Data: {data['name']} ({data['n']} points, {data['d']} input{'s' if data['d'] != 1 else ''})"
 
 

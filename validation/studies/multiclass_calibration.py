@@ -19,29 +19,27 @@ rows, so that errors for new data of the same kind are larger than these.
 
 from __future__ import annotations
 
-import argparse
-import json
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, parallel_config
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
 from sklearn.svm import SVC
-from tqdm.auto import tqdm
 
 from bayes_lssvm import BayesLSSVMWarning, datasets
-from bayes_lssvm.base.files import write_bytes
 from bayes_lssvm.base.provenance import provenance
 from bayes_lssvm.base.standardisation import Standardiser
 from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.multiclass import MulticlassLSSVC, votes
+from validation.harness import Cell, CellResult, FinishedCell, Size, StudyData
 from validation.harness.scores import Decisions, calibration_gain, paired_gain, pooled_calibration_error, score
 
 SETS = ("veh", "gla", "led", "wine")
+SIZES: dict[Size, tuple[tuple[str, ...], int]] = {"toy": (("wine",), 2), "quick": (("wine",), 4), "full": (SETS, 10)}
+"""Data sets, and randomisations of each."""
 REFERENCE = "ovo, Bayes"
 # name, kernel, coding, decodings
 LSSVMS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
@@ -174,13 +172,39 @@ def _pooled(found: Sequence[Outcome], reference: Sequence[Outcome]) -> Compared:
     return Compared(pooled_calibration_error(ours), *calibration_gain(ours, theirs))
 
 
-def compare(names: Sequence[str] = SETS, *, n_splits: int = 10, seed: int = 0, jobs: int = 1) -> list[Summary]:
-    """Every method on each data set, `jobs` splits at a time."""
-    cells = [(name, seed + k) for name in names for k in range(n_splits)]
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        runs = Parallel(n_jobs=jobs, return_as="generator")(delayed(split_outcomes)(*cell) for cell in cells)
-        found = list(tqdm(runs, total=len(cells), desc="splits", disable=None, leave=False))
-    return [row for i, name in enumerate(names) for row in summarise(name, found[i * n_splits : (i + 1) * n_splits])]
+@dataclass(frozen=True)
+class MulticlassCalibration:
+    """A cell is a randomisation of a data set, with every method."""
+
+    name: str = "multiclass-calibration"
+    title: str = "Calibration of multiclass probabilities"
+    version: int = 1
+    needs_data: bool = False
+    own_data: str = "as each cell names them"
+
+    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
+        """Data set by randomisation."""
+        names, count = SIZES[size]
+        return [Cell(f"{name}.{k:02d}", {"data": name}, k) for name in names for k in range(count)]
+
+    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
+        """All methods on one randomisation."""
+        found = split_outcomes(cell.settings["data"], cell.seed)
+        return CellResult({method: {"scores": o.scores, **o.decisions._asdict()} for method, o in found.items()})
+
+
+def summaries(cells: Sequence[FinishedCell]) -> list[Summary]:
+    """Every method on each data set; cells that failed are left out."""
+    splits: dict[str, list[dict[str, Outcome]]] = {}
+    for finished in cells:
+        if finished.error is None:
+            own = {method: _outcome(values) for method, values in finished.values.items()}
+            splits.setdefault(finished.cell.settings["data"], []).append(own)
+    return [row for name, own in splits.items() for row in summarise(name, own)]
+
+
+def _outcome(values: dict[str, Any]) -> Outcome:
+    return Outcome(values["scores"], Decisions(np.array(values["confidence"]), np.array(values["correct"])))
 
 
 def tables(rows: Sequence[Summary]) -> str:
@@ -202,41 +226,15 @@ def _table(rows: Sequence[Summary], key: str, title: str, digits: int) -> str:
     return "\n".join(lines)
 
 
-def _plain(row: Summary) -> dict[str, Any]:
-    return {key: value._asdict() if isinstance(value, Compared) else value for key, value in row._asdict().items()}
-
-
-def record(rows: Sequence[Summary], names: Sequence[str], *, n_splits: int, seed: int) -> dict[str, Any]:
+def record(rows: Sequence[Summary], names: Sequence[str], *, n_splits: int, seed: int = 0) -> dict[str, Any]:
     """The summaries with their provenance, as plain values."""
     data = tuple(array for name in names for array in datasets.load(name).Xy)
     settings = {"sets": list(names), "splits": n_splits, "seed": seed, "reference": REFERENCE}
     return {"rows": [_plain(row) for row in rows], "provenance": provenance(settings=settings, data=data)}
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """`python -m validation.studies.multiclass_calibration`: print the tables and write them as JSON."""
-    parser = argparse.ArgumentParser(
-        prog="python -m validation.studies.multiclass_calibration", description=main.__doc__
-    )
-    parser.add_argument("names", nargs="*", default=list(SETS), help=f"data sets (default: {' '.join(SETS)})")
-    parser.add_argument("--splits", type=int, default=10, help="randomisations (default 10)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=-1, help="splits at a time (default: one for each core)")
-    parser.add_argument("--quick", action="store_true", help="two splits of the wine, to see that it runs")
-    parser.add_argument("--output", type=Path, default=Path("output/multiclass_calibration.json"))
-    options = parser.parse_args(argv)
-    if options.splits < 1:
-        parser.error(f"--splits must be at least 1, got {options.splits}.")
-    names, n_splits = (["wine"], 2) if options.quick else (options.names, options.splits)
-    for name in names:
-        datasets.load(name)  # a name that does not exist is refused before any work
-    rows = compare(names, n_splits=n_splits, seed=options.seed, jobs=options.jobs)
-    content = record(rows, names, n_splits=n_splits, seed=options.seed)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(options.output, json.dumps(content, indent=1).encode())
-    print(tables(rows))
-    return 0
+def _plain(row: Summary) -> dict[str, Any]:
+    return {key: value._asdict() if isinstance(value, Compared) else value for key, value in row._asdict().items()}
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+STUDY = MulticlassCalibration()

@@ -1,97 +1,106 @@
 """Does integrating the hyperparameters out improve class probabilities? Plug-in against fully Bayesian classifiers.
 
-Each randomisation splits a data set 2/3 to 1/3 within classes (Ripley's data have their own test set); both
+A cell is a randomisation of a data set, 2/3 to 1/3 within classes (Ripley's data have their own test set); both
 classifiers see the same rows. Scores of the test part are the binary ones of `validation.harness.scores`.
+
+| size  | data sets, and randomisations of those without a test set |
+| ----- | --------------------------------------------------------- |
+| toy   | Ripley's                                                  |
+| quick | Ripley's; heart disease, three                            |
+| full  | Ripley's; heart disease and Pima Indians Diabetes, ten    |
 """
 
 from __future__ import annotations
 
-import argparse
-import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import train_test_split
-from tqdm.auto import tqdm
 
-from bayes_lssvm import BayesianLSSVC, BayesLSSVMWarning, FullyBayesianLSSVC, datasets
+from bayes_lssvm import BayesianLSSVC, FullyBayesianLSSVC, datasets
 from bayes_lssvm.base.typing import AnyArray, Array
-from validation.harness.scores import BinaryScores, binary_scores, paired_gain
+from validation.harness import Cell, CellResult, FinishedCell, Size, StudyData
+from validation.harness.scores import BinaryScores, Gain, binary_scores, paired_gain
 
-SETS = ("ripley", "hea", "pid")
-
-
-class Comparison(NamedTuple):
-    """Mean scores of one classifier on one data set, with the standard error of the log score's paired difference."""
-
-    data: str
-    method: str
-    n_splits: int
-    scores: BinaryScores
-    log_score_gain: float
-    gain_error: float
+METHODS: dict[str, Any] = {"plug-in": BayesianLSSVC, "fully Bayesian": FullyBayesianLSSVC}
+SETS: dict[Size, tuple[str, ...]] = {"toy": ("ripley",), "quick": ("ripley", "hea"), "full": ("ripley", "hea", "pid")}
+RANDOMISATIONS: dict[Size, int] = {"toy": 1, "quick": 3, "full": 10}
 
 
-def splits(name: str, n_splits: int, seed: int) -> list[tuple[Array, AnyArray, Array, AnyArray]]:
-    """Training inputs and labels, test inputs and labels, labels 0 and 1."""
+class Split(NamedTuple):
+    """Training inputs and labels, test inputs and labels; labels are 0 and 1."""
+
+    X: Array
+    y: AnyArray
+    X_test: Array
+    y_test: AnyArray
+
+
+def has_test_set(name: str) -> bool:
+    """Whether a data set comes with test rows of its own."""
+    return datasets.load(name).test_data is not None
+
+
+def split(name: str, seed: int) -> Split:
+    """A randomisation of a data set, or its own training and test rows."""
     data = datasets.load(name)
     X, labels = data.Xy
     second = np.unique(labels)[1]
     y = (labels == second).astype(int)
     if data.test_data is not None:
         X_test, test = data.test_Xy
-        return [(X, y, X_test, (test == second).astype(int))]
-    found = []
-    for k in range(n_splits):
-        rows, held_out = train_test_split(np.arange(len(y)), test_size=1 / 3, stratify=y, random_state=seed + k)
-        found.append((X[rows], y[rows], X[held_out], y[held_out]))
-    return found
+        return Split(X, y, X_test, (test == second).astype(int))
+    rows, held_out = train_test_split(np.arange(len(y)), test_size=1 / 3, stratify=y, random_state=seed)
+    return Split(X[rows], y[rows], X[held_out], y[held_out])
 
 
-def compare(names: Sequence[str] = SETS, *, n_splits: int = 10, seed: int = 0) -> list[Comparison]:
-    """Both classifiers on each data set."""
-    makers: dict[str, Any] = {"plug-in": BayesianLSSVC, "fully Bayesian": FullyBayesianLSSVC}
+@dataclass(frozen=True)
+class PredictiveScores:
+    """A cell is a randomisation of a data set; its values are scores by classifier."""
+
+    name: str = "predictive-scores"
+    title: str = "Class probabilities: plug-in against fully Bayesian"
+    version: int = 1
+    needs_data: bool = False
+    own_data: str = "as each cell names them"
+
+    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
+        """Data set by randomisation."""
+        counts = {name: 1 if has_test_set(name) else RANDOMISATIONS[size] for name in SETS[size]}
+        return [Cell(f"{name}.{k:02d}", {"data": name}, k) for name, count in counts.items() for k in range(count)]
+
+    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
+        """Both classifiers on one randomisation."""
+        X, y, X_test, y_test = split(cell.settings["data"], cell.seed)
+        found = {name: maker().fit(X, y).predict_proba(X_test)[:, 1] for name, maker in METHODS.items()}
+        return CellResult({name: binary_scores(p, y_test)._asdict() for name, p in found.items()})
+
+
+class Comparison(NamedTuple):
+    """Mean scores of one classifier on one data set, and its gain in log score over the plug-in classifier."""
+
+    data: str
+    method: str
+    n_splits: int
+    scores: BinaryScores
+    gain: Gain
+
+
+def comparisons(cells: Sequence[FinishedCell]) -> list[Comparison]:
+    """Means over the randomisations of each data set; cells that failed are left out."""
+    done = [finished for finished in cells if finished.error is None]
     result = []
-    for name in names:
-        found: dict[str, list[BinaryScores]] = {method: [] for method in makers}
-        for X, y, X_test, y_test in tqdm(splits(name, n_splits, seed), desc=name, disable=None, leave=False):
-            for method, maker in makers.items():
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", BayesLSSVMWarning)
-                    model = maker().fit(X, y)
-                found[method].append(binary_scores(model.predict_proba(X_test)[:, 1], y_test))
-        gain = paired_gain(*([s.log_score for s in found[method]] for method in ("fully Bayesian", "plug-in")))
-        for method, scores in found.items():
+    for name in dict.fromkeys(finished.cell.settings["data"] for finished in done):
+        own = [finished.values for finished in done if finished.cell.settings["data"] == name]
+        reference = [values["plug-in"]["log_score"] for values in own]
+        for method in METHODS:
+            scores = [BinaryScores(**values[method]) for values in own]
             mean = BinaryScores(*np.mean(scores, axis=0).tolist())
-            own = gain.mean if method == "fully Bayesian" else 0.0
-            result.append(Comparison(name, method, len(scores), mean, own, gain.error))
+            gain = paired_gain([score.log_score for score in scores], reference)
+            result.append(Comparison(name, method, len(own), mean, gain))
     return result
 
 
-def table(rows: Sequence[Comparison]) -> str:
-    """The comparison as a Markdown table."""
-    lines = ["| data | classifier | splits | accuracy | log score | Brier | ECE | gain in log score |"]
-    lines.append("| --- " * 8 + "|")
-    for row in rows:
-        s = row.scores
-        gain = "" if row.method == "plug-in" else f"{row.log_score_gain:+.4f} ± {row.gain_error:.4f}"
-        lines.append(
-            f"| {row.data} | {row.method} | {row.n_splits} | {s.accuracy:.3f} | {s.log_score:.4f} | {s.brier:.4f} | "
-            f"{s.calibration_error:.4f} | {gain} |"
-        )
-    return "\n".join(lines)
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """`python -m validation.studies.predictive_scores`: print the table."""
-    parser = argparse.ArgumentParser(prog="python -m validation.studies.predictive_scores", description=main.__doc__)
-    parser.add_argument("names", nargs="*", default=list(SETS), help="data sets")
-    parser.add_argument("--splits", type=int, default=10, help="randomisations (default 10)")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(argv)
-    print(table(compare(options.names, n_splits=options.splits, seed=options.seed)))
-
-
-if __name__ == "__main__":
-    main()
+STUDY = PredictiveScores()

@@ -12,20 +12,22 @@ from sklearn.model_selection import train_test_split
 
 from bayes_lssvm import datasets
 from bayes_lssvm.multiclass import MulticlassLSSVC, code_book
+from reports.pages.multiclass_calibration import main, page
+from validation.harness import run
 from validation.harness.scores import Decisions
 from validation.studies.multiclass_calibration import (
     CALIBRATIONS,
     LSSVMS,
     REFERENCE,
     SETS,
+    STUDY,
     Compared,
     Outcome,
     Summary,
-    compare,
     decode,
-    main,
     record,
     split_outcomes,
+    summaries,
     summarise,
     svms,
     tables,
@@ -159,12 +161,17 @@ def test_tables_have_a_row_for_each_method_and_a_column_for_each_set():
     assert f"{ece.value:.3f} ({ece.difference:+.3f} ± {ece.error:.3f})" in text
 
 
-def test_the_program_writes_what_it_prints(tmp_path, capsys, monkeypatch, outcomes):
-    monkeypatch.setattr(
-        "validation.studies.multiclass_calibration.split_outcomes", lambda *_: outcomes
-    )  # computed above
+def test_the_study_its_page_and_the_file_of_the_documentation(tmp_path, capsys, monkeypatch, outcomes):
+    monkeypatch.setattr("validation.studies.multiclass_calibration.split_outcomes", lambda *_: outcomes)
+    result = run(STUDY, None, size="toy", folder=tmp_path / "cells", progress=False)
+    assert [f.cell.key for f in result.cells] == ["wine.00", "wine.01"]
+    rows = summaries(result.cells)
+    assert rows == summarise("wine", [outcomes, outcomes])
+    shown = page(result)
+    assert [row.label for row in shown.key_table.rows] == METHODS
+    assert shown.verdict[0].startswith("wine: the best log score has “")
     file = tmp_path / "deep" / "table.json"
-    assert main(["iris", "--splits", "2", "--jobs", "1", "--output", str(file)]) == 0
+    assert main(["--size", "toy", "--cells", str(tmp_path / "cells"), "--output", str(file)]) == 0
     printed, content = capsys.readouterr().out, json.loads(file.read_text())
     assert [row["method"] for row in content["rows"]] == METHODS
     row = content["rows"][1]
@@ -196,16 +203,7 @@ def test_the_stored_tables_come_out_again_for_the_wine():
         (Path(__file__).resolve().parents[3] / "docs" / "figures" / "multiclass_calibration.json").read_text()
     )
     stored = {row["method"]: row for row in content["rows"] if row["data"] == "wine"}
-    for row in compare(["wine"]):
+    for row in summarise("wine", [split_outcomes("wine", seed) for seed in range(10)]):
         assert row.accuracy.value == pytest.approx(stored[row.method]["accuracy"]["value"], abs=0.4)
         assert row.log_score.value == pytest.approx(stored[row.method]["log_score"]["value"], abs=0.01)
         assert row.ece.value == pytest.approx(stored[row.method]["ece"]["value"], abs=0.01)
-
-
-def test_impossible_runs_are_refused_before_work(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        main(["iris", "--splits", "0"])
-    assert "--splits must be at least 1" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="no_such_set"):
-        main(["iris", "no_such_set", "--output", str(tmp_path / "t.json")])
-    assert not list(tmp_path.iterdir())

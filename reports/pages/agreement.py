@@ -1,0 +1,88 @@
+"""The page of the agreement study: programs that share no algebra with the closed forms, beside quadrature."""
+
+from __future__ import annotations
+
+from reports.frame.page import Page, Row, Section, Table
+from validation.harness import FinishedCell, StudyResult
+from validation.studies.agreement import COMPARISONS, EVIDENCE_LIMIT, MOMENT_LIMIT, Agreement
+
+INTRODUCTION = (
+    "The model is written twice: as closed forms with quadrature over the hyperparameters, and as NumPyro programs "
+    "that are priors and a likelihood and nothing else. If the algebra were wrong, the two would disagree. Posterior "
+    "means and standard deviations are compared in units of their Monte-Carlo standard errors, and the evidence by "
+    "bridge sampling in units of its own."
+)
+METHODS = (
+    "Weight space: w ~ Normal(0, 1/μ), b flat, y ~ Normal(Φw + b, 1/ζ), with explicit features for linear and "
+    "polynomial kernels and the empirical feature map for RBF. GP: y ~ Normal(b, K/μ + I/ζ), a Cholesky factor at "
+    "every step. Collapsed: weights and bias integrated out, NUTS over the hyperparameters.",
+    "log μ, log ζ ~ Normal(0, 3²) and, where it is free, log σ ~ Normal(0, 1). Four chains each. The table has the "
+    f"worst of all means and standard deviations; up to {MOMENT_LIMIT:g} standard errors is agreement, and up to "
+    f"{EVIDENCE_LIMIT:g} for the evidence.",
+)
+
+
+def page(result: StudyResult) -> Page:
+    """Differences from quadrature, by comparison."""
+    found = {f.cell.key: Agreement(**f.values) for f in result.cells if f.error is None}
+    if not found:
+        raise ValueError("No comparison has come through.")
+    return Page(
+        name=result.study,
+        title=result.title,
+        introduction=INTRODUCTION,
+        verdict=verdict(found, result.cells),
+        key_table=key_table(found),
+        sections=(Section("Every parameter", tables=(parameter_table(found),)),),
+        methods=METHODS,
+        result=result,
+    )
+
+
+def verdict(found: dict[str, Agreement], cells: tuple[FinishedCell, ...]) -> tuple[str, ...]:
+    """Whether the ways agree, and where they are farthest apart."""
+    apart = [COMPARISONS[f.cell.key].name for f in cells if any(not check.passed for check in f.checks)]
+    moments = max(found, key=lambda key: found[key].worst)
+    evidence = max(found, key=lambda key: found[key].log_z_score)
+    agreed = f"All {len(found)} comparisons agree with quadrature." if not apart else f"Not agreed: {'; '.join(apart)}."
+    return (
+        agreed,
+        f"The mean or standard deviation that is farthest off, of {COMPARISONS[moments].name}, is "
+        f"{found[moments].worst:.1f} standard errors away, the worst of "
+        f"{sum(len(a.mean_z) + len(a.sd_z) for a in found.values())}.",
+        f"The evidence that is farthest off, of {COMPARISONS[evidence].name}, is {found[evidence].log_z_score:.1f} of "
+        f"its standard errors away, {abs(found[evidence].log_z_difference):.4f} nats.",
+    )
+
+
+def key_table(found: dict[str, Agreement]) -> Table:
+    """One row a comparison."""
+    rows = tuple(
+        Row(
+            COMPARISONS[key].name,
+            (
+                f"{a.worst:.1f}",
+                f"{_signed(a.log_z_difference, 4)} ± {a.log_z_error:.4f}",
+                f"{a.log_z_score:.1f}",
+                f"{a.min_ess:.0f}",
+                "ok" if a.diagnostics_ok else "✗ failed a check",
+            ),
+        )
+        for key, a in found.items()
+    )
+    header = ("comparison", "worst moment, in s.e.", "log Z − exact", "in its s.e.", "smallest ESS", "chains")
+    return Table("Sampled against exact", header, rows)
+
+
+def parameter_table(found: dict[str, Agreement]) -> Table:
+    """Differences of means and standard deviations, in standard errors."""
+    rows: list[Row] = []
+    for key, a in found.items():
+        rows.append(Row(COMPARISONS[key].name))
+        rows += [Row(f"  {name}", (_signed(a.mean_z[name], 1), _signed(a.sd_z[name], 1))) for name in a.mean_z]
+    header = ("parameter", "mean, in s.e.", "standard deviation, in s.e.")
+    return Table("Differences from quadrature", header, tuple(rows))
+
+
+def _signed(value: float, digits: int) -> str:
+    return f"{value:+.{digits}f}".replace("-", "−")

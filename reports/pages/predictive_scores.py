@@ -1,0 +1,75 @@
+"""The page of the predictive scores: plug-in and fully Bayesian classifiers on the same test rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from reports.frame.page import Page, Row, Table
+from validation.harness import StudyResult
+from validation.harness.scores import Gain
+from validation.studies.predictive_scores import Comparison, comparisons
+
+INTRODUCTION = (
+    "The plug-in classifier holds μ, ζ and σ at their most probable values; the fully Bayesian one integrates them "
+    "out. Both see the same training rows and are scored on the same test rows: are the probabilities better for it?"
+)
+METHODS = (
+    "Ripley's data have a test set of their own. The others are split 2/3 to 1/3 within classes, randomisation by "
+    "randomisation, and numbers are means over them.",
+    "The log score is the mean log probability of the true class, in nats: larger is better. The Brier score is the "
+    "mean squared error of the probability, and ECE the expected calibration error in ten bins of equal count: smaller "
+    "is better. The gain has the standard error of the paired difference over randomisations, which share rows, so "
+    "that errors for new data of the same kind are larger.",
+)
+
+
+def page(result: StudyResult) -> Page:
+    """Scores of both classifiers, and the gain."""
+    rows = comparisons(result.cells)
+    if not rows:
+        raise ValueError("No randomisation has come through.")
+    return Page(
+        name=result.study,
+        title=result.title,
+        introduction=INTRODUCTION,
+        verdict=verdict(rows),
+        key_table=key_table(rows),
+        sections=(),
+        methods=METHODS,
+        result=result,
+    )
+
+
+def verdict(rows: Sequence[Comparison]) -> tuple[str, ...]:
+    """What integration gains on each data set, and whether that is more than chance."""
+    return tuple(_sentence(row) for row in rows if row.method != "plug-in")
+
+
+def _sentence(row: Comparison) -> str:
+    said = f"{row.data}: integrating the hyperparameters out changes the log score by {shown(row.gain)} nats a point"
+    if math.isnan(row.gain.error):
+        return f"{said}, on one test set, which has no error bar."
+    clear = "clearly better" if row.gain.mean > 0 else "clearly worse"
+    return f"{said}, {clear if row.gain.clear else 'no more than chance explains'} over {row.n_splits} randomisations."
+
+
+def shown(gain: Gain) -> str:
+    """A difference with its error, where there is one."""
+    error = "" if math.isnan(gain.error) else f" ± {gain.error:.4f}"
+    return f"{gain.mean:+.4f}".replace("-", "−") + error
+
+
+def key_table(rows: Sequence[Comparison]) -> Table:
+    """Scores by data set and classifier."""
+    found: list[Row] = []
+    for row in rows:
+        if row.method == "plug-in":
+            found.append(Row(f"{row.data}, {row.n_splits} test set{'s' if row.n_splits > 1 else ''}"))
+        s = row.scores
+        numbers = (f"{s.log_score:.4f}", f"{s.brier:.4f}", f"{s.calibration_error:.4f}")
+        gain = "" if row.method == "plug-in" else shown(row.gain)
+        cells = (f"{100 * s.accuracy:.1f}", *(number.replace("-", "−") for number in numbers), gain)
+        found.append(Row(f"  {row.method}", cells))
+    header = ("classifier", "% correct", "log score", "Brier", "ECE", "gain in log score")
+    return Table("Scores of the test rows", header, tuple(found))
