@@ -31,7 +31,7 @@ from .kernels import Kernel, as_kernel
 from .marginal.ladder import Ladder, Rung, ladder
 from .marginal.posterior import HyperPosterior
 from .priors import HyperPrior, LogPrior, as_hyper_prior
-from .search.refinement import spread_subset
+from .search.starts import spread_subset
 
 __all__ = [
     "LIMITS",

@@ -23,8 +23,7 @@ from ..linalg.spectrum import Reduction, TridiagonalReduction
 from ..press.criterion import CRITERIA as PRESS_CRITERIA
 from ..press.leave_one_out import leave_one_out
 from ..press.selection import PressSelection, select_by_press
-from ..search.refinement import Refinement, refine
-from ..selection.relevance import best_spherical
+from ..search.refinement import Refinement, best_spherical, refine_objective
 
 CRITERIA: tuple[str, ...] = ("evidence", *PRESS_CRITERIA)
 _NO_SAY = 1e-4  # of the largest squared range of an input in units of its scale
@@ -94,7 +93,7 @@ def choose(
         spherical = best_spherical(objective, seed).kernel
         assert isinstance(spherical, RBF)
         kernel = ARD((spherical.sigma,) * len(kernel.scales))
-    found = refine(kernel, X, y, occam=occam, prior_sd=prior_sd, seed=seed)
+    found = refine_objective(objective, kernel, seed)
     best = found.optima[0]
     return Choice(best.kernel, columns, best.reduction, best.level2, refinement=found)
 

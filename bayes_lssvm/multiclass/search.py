@@ -11,20 +11,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
-from ..search.climb import Stop, at_edge, climb
+from ..search.climb import Stop, climb
 from ..search.line import maximise_on_line
-from ..search.refinement import inverse_curvature, is_peak, quasi_newton, spread_subset, without_repeats
+from ..search.polish import POLISHED, polish
+from ..search.refinement import SIFTED, SUBSET, names_at_edge
+from ..search.starts import distinct, promising, rank_or_nothing, spread_subset, starting_points
 from .objective import SharedObjective, tasks_of
 
-_SUBSET, _SIFTED, _POINTS_A_CLASS = 300, 150, 15
-_MAX_CLIMBS = 3
-_HOPELESS = 30.0  # nats a member behind the best, at the starts
-_POLISHED, _ROUGH = 1e-4, 1e-2  # nats a member that a further step promises, on all data and on the subset
+_POINTS_A_CLASS = 15
+_ROUGH = 1e-2  # nats a member that a further step promises, on the subset
 _FIRST_STEP, _POLISHING_STEP = 0.3, 0.07  # in a log parameter
-_SAME_OPTIMUM = 0.05
 
 
 @dataclass(frozen=True)
@@ -66,18 +64,17 @@ def refine_shared(
     if kernel.log_params.size == 0:
         return SharedRefinement(kernel, 0, True, ())
     bounds = kernel.log_bounds(objective.X)
-    starts = without_repeats(np.clip(kernel.starting_points(objective.X), bounds[:, 0], bounds[:, 1]))
+    starts = starting_points(kernel, objective.X, bounds)
     rng = np.random.default_rng(seed)
-    small, smallest = (_subset(objective, labels, code, size, rng) for size in (_SUBSET, _SIFTED))
+    small, smallest = (_subset(objective, labels, code, size, rng) for size in (SUBSET, SIFTED))
     ascend = _climb_line if kernel.log_params.size == 1 else _climb_gradient
-    chosen = _promising(smallest, kernel, starts)
-    climbed = [ascend(small, kernel, start, bounds, _POLISHED if small is objective else _ROUGH) for start in chosen]
+    chosen = promising(smallest.rank, kernel, starts, smallest.n_members)
+    climbed = [ascend(small, kernel, start, bounds, POLISHED if small is objective else _ROUGH) for start in chosen]
     best = _best(small, kernel, climbed)
     if small is not objective:
-        best = _polish(objective, small, kernel, best, bounds)
-    edge = at_edge(best.position, bounds)
-    names = tuple(name for name, out in zip(kernel.param_names, edge, strict=True) if out)
-    return SharedRefinement(kernel.with_log_params(best.position), best.n_evaluations, best.converged, names)
+        best = _polished(objective, small, kernel, best, bounds)
+    kernel = kernel.with_log_params(best.position)
+    return SharedRefinement(kernel, best.n_evaluations, best.converged, names_at_edge(kernel, bounds))
 
 
 @dataclass(frozen=True)
@@ -93,39 +90,18 @@ def _subset(
 ) -> SharedObjective:
     """The objective on some points of all, spread over the classes; itself where there are no more."""
     size = max(size, _POINTS_A_CLASS * len(code))
-    if len(labels) <= max(size, _SUBSET):
+    if len(labels) <= max(size, SUBSET):
         return objective
     chosen = spread_subset(labels, size, rng)
     return replace(objective, X=objective.X[chosen], tasks=tasks_of(code, labels[chosen], whole=False))
 
 
-def _rank_or_nothing(objective: SharedObjective, kernel: Kernel) -> float:
-    try:
-        return objective.rank(kernel)
-    except NotPositiveSemidefiniteError:
-        return -np.inf
-
-
-def _promising(objective: SharedObjective, kernel: Kernel, starts: Array) -> Array:
-    """The starts worth climbing from: peaks along a line of starts, the best three, none hopelessly behind."""
-    ranks = np.array([_rank_or_nothing(objective, kernel.with_log_params(start)) for start in starts])
-    if not np.isfinite(ranks).any():
-        objective.rank(kernel)  # says what is wrong with it
-    order = np.argsort(starts[:, 0], kind="stable")
-    peaks = order[is_peak(ranks[order])] if starts.shape[1] == 1 else np.arange(len(starts))
-    best_first = peaks[np.argsort(-ranks[peaks], kind="stable")][:_MAX_CLIMBS]
-    return starts[best_first[ranks[best_first] > ranks[best_first[0]] - _HOPELESS * objective.n_members]]
-
-
 def _best(objective: SharedObjective, kernel: Kernel, climbs: list[_Climb]) -> _Climb:
     """The best of the climbs that ended in different places."""
-    kept: list[_Climb] = []
-    for end in climbs:
-        if all(np.abs(end.position - other.position).max() > _SAME_OPTIMUM for other in kept):
-            kept.append(end)
+    kept = distinct(climbs, lambda end: end.position)
     total = sum(end.n_evaluations for end in climbs)
     if len(kept) > 1:
-        ranks = [_rank_or_nothing(objective, kernel.with_log_params(end.position)) for end in kept]
+        ranks = [rank_or_nothing(objective.rank, kernel.with_log_params(end.position)) for end in kept]
         kept = [kept[int(np.argmax(ranks))]]
         total += len(ranks)
     return replace(kept[0], n_evaluations=total)
@@ -143,7 +119,7 @@ def _climb_line(
     """By values, for one parameter."""
 
     def rank(u: float) -> float:
-        return _rank_or_nothing(objective, kernel.with_log_params(np.array([u])))
+        return rank_or_nothing(objective.rank, kernel.with_log_params(np.array([u])))
 
     enough = tolerance * objective.n_members
     found = maximise_on_line(rank, float(start[0]), step, bounds[0], enough, curvature=curvature)
@@ -154,28 +130,25 @@ def _climb_gradient(
     objective: SharedObjective, kernel: Kernel, start: Array, bounds: Array, tolerance: float
 ) -> _Climb:
     """By gradients, for several parameters."""
-    end = climb(
-        lambda position: objective.value_and_gradient(kernel.with_log_params(position)),
-        start,
-        bounds,
-        Stop(1e-2 * tolerance, 1e-3, 100),
-    )
+    stop = Stop(1e-2 * tolerance, 1e-3, 100)
+    end = climb(lambda x: objective.value_and_gradient(kernel.with_log_params(x)), start, bounds, stop)
     return _Climb(end.position, end.n_evaluations, end.converged)
 
 
-def _polish(objective: SharedObjective, small: SharedObjective, kernel: Kernel, found: _Climb, bounds: Array) -> _Climb:
+def _polished(
+    objective: SharedObjective, small: SharedObjective, kernel: Kernel, found: _Climb, bounds: Array
+) -> _Climb:
     """From the optimum on a subset to the optimum on all data."""
     if kernel.log_params.size == 1:
         curvature = found.curvature * len(objective.X) / len(small.X)
-        return _climb_line(objective, kernel, found.position, bounds, _POLISHED, _POLISHING_STEP, curvature)
-    try:
-        scale = len(small.X) / len(objective.X)
-        inverse = scale * inverse_curvature(
-            lambda x: small.value_and_gradient(kernel.with_log_params(x))[1], found.position, bounds
-        )
-        end, _, count, converged = quasi_newton(
-            lambda x: objective.value_and_gradient(kernel.with_log_params(x)), found.position, inverse, bounds
-        )
-    except (np.linalg.LinAlgError, NotPositiveSemidefiniteError):  # a step too far for the matrix
-        return _climb_gradient(objective, kernel, found.position, bounds, _POLISHED)
-    return _Climb(end, count, converged)
+        return _climb_line(objective, kernel, found.position, bounds, POLISHED, _POLISHING_STEP, curvature)
+    end = polish(
+        lambda x: objective.value_and_gradient(kernel.with_log_params(x)),
+        lambda x: small.value_and_gradient(kernel.with_log_params(x)),
+        len(small.X) / len(objective.X),
+        found.position,
+        bounds,
+    )
+    if end is None:
+        return _climb_gradient(objective, kernel, found.position, bounds, POLISHED)
+    return _Climb(end.position, end.n_evaluations, end.converged)

@@ -17,7 +17,7 @@ from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
 from ..search.climb import Stop, climb
-from ..search.refinement import spread_subset
+from ..search.starts import spread_subset, starting_points
 from .criterion import LOG_2, PressEvaluation, PressObjective, sensitivities
 from .leave_one_out import LeaveOneOutSpectrum
 
@@ -104,10 +104,7 @@ def starts(objective: PressObjective, kernel: Kernel, *, n_restarts: int, seed: 
     """
     rng = np.random.default_rng(seed)
     box = search_box(objective, kernel)
-    inner = box[1:] * LOG_2
-    points = np.clip(kernel.starting_points(objective.X), inner[:, 0], inner[:, 1])
-    _, first = np.unique(np.round(points, 2), axis=0, return_index=True)
-    points = points[np.sort(first)]
+    points = starting_points(kernel, objective.X, box[1:] * LOG_2)
     rows = np.arange(objective.n)
     if objective.n > _SIFTED:
         rows = spread_subset(objective.y, _SIFTED, rng)

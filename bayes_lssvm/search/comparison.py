@@ -20,7 +20,7 @@ from ..base.typing import Array
 from ..kernels import Kernel, as_kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD, Level3, as_prior_sd, evaluate
 from ..levels.objective import Objective
-from .refinement import refine as refine_kernel
+from .refinement import refine_objective
 
 
 def kass_raftery(log_bayes_factor: float) -> str:
@@ -181,13 +181,11 @@ def compare(
         raise ValueError(f"prior_probabilities must be {len(kernels)} positive numbers that sum to one.")
     X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=3)
     require_matrices(len(X), 6, "Compare on a random subset.")
+    objective = Objective(X, y, occam, as_prior_sd(prior_sd))
     candidates = []
     for spec in tqdm(list(kernels), desc="comparing kernels", disable=None if progress else True, leave=False):
         kernel = as_kernel(spec, X.shape[1])
-        if refine:
-            chosen = refine_kernel(kernel, X, y, occam=occam, prior_sd=prior_sd, seed=seed).optima[0]
-        else:
-            chosen = Objective(X, y, occam, as_prior_sd(prior_sd)).evaluate(kernel)
+        chosen = refine_objective(objective, kernel, seed).optima[0] if refine else objective.evaluate(kernel)
         level3 = evaluate(chosen.reduction, prior_sd=prior_sd, level2=chosen.level2)
         value = level3.log_evidence if occam else level3.log_evidence_without_occam
         candidates.append(Candidate(chosen.kernel, level3, value))

@@ -2,39 +2,33 @@
 
 Up to 300 points every promising start is climbed on all data (L-BFGS, level 2 solved at each step). Beyond, the starts
 are sifted on 150 points and climbed on 300, spread evenly over the targets, and each optimum found there is polished on
-all data by a quasi-Newton iteration that begins with the subset's curvature: four to six gradients on all data, as a
-rule. At the end level 2 is scanned over all γ once more on all data, so that a better mode there is not missed. What
-only all data show, such as a ripple too fine for the subset, can be missed. Kernels for which γ runs to an end of its
-range are taken only if they beat every other by a clear margin (`Evaluation.rank`).
+all data. At the end level 2 is scanned over all γ once more on all data, so that a better mode there is not missed.
+What only all data show, such as a ripple too fine for the subset, can be missed. Kernels for which γ runs to an end of
+its range are taken only if they beat every other by a clear margin (`Evaluation.rank`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..base.errors import NotPositiveSemidefiniteError
-from ..base.typing import AnyArray, Array
-from ..kernels import Kernel
+from ..base.typing import Array
+from ..kernels import ARD, RBF, Kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.objective import Evaluation, Objective
 from .climb import Stop, at_edge, climb
+from .polish import polish
+from .starts import distinct, promising, spread_subset, starting_points
 
-__all__ = ["Evaluation", "Objective", "Refinement", "refine"]
+__all__ = ["Refinement", "best_ard", "best_spherical", "climb_nearby", "refine", "refine_objective"]
 
-_SUBSET = 300
-_SIFTED = 150
-_SAME_OPTIMUM = 0.05
-_MAX_CLIMBS = 3
-_HOPELESS = 30.0  # nats behind the best, at the starts
+SUBSET, SIFTED = 300, 150  # points on which starts are climbed and sifted
 _WORTH_A_LOOK = 10.0  # nats behind the best, on the subset
 _WORTH_POLISHING = 2.0  # nats behind the best, on all data
-_POLISHED = 1e-4  # nats that a further quasi-Newton step promises
-_LONGEST_STEP = 0.7
 _ALL_THE_WAY = Stop(1e-12, 1e-5, 200)
-_ON_SUBSET = Stop(1e-6, 1e-2, 200)  # where its optimum is need be known to a fraction of its distance from the whole's
+_NEARBY = Stop(1e-7, 1e-2, 100)
+_ON_SUBSET = Stop(1e-6, 1e-2, 200)  # its optimum need be known to a fraction of its distance from the whole's
 
 
 @dataclass(frozen=True)
@@ -64,15 +58,6 @@ class Refinement:
     at_bound: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class EvidenceClimb:
-    """The best evaluation of a climb of the evidence, and how it came about."""
-
-    evaluation: Evaluation
-    n_evaluations: int
-    converged: bool
-
-
 def refine(
     kernel: Kernel,
     X: Array,
@@ -97,65 +82,68 @@ def refine(
     seed : int
         Chooses the subset on which starts are sifted when there are more than 300 points.
     """
-    objective = Objective(X, y, occam, as_prior_sd(prior_sd))
+    return refine_objective(Objective(X, y, occam, as_prior_sd(prior_sd)), kernel, seed)
+
+
+def refine_objective(objective: Objective, kernel: Kernel, seed: int = 0) -> Refinement:
+    """As `refine`, of a given objective."""
     if kernel.log_params.size == 0:
         only = objective.evaluate(kernel)
         return Refinement(kernel, only.value, (only,), 1, True, ())
-    bounds = kernel.log_bounds(X)
-    starts = without_repeats(np.clip(kernel.starting_points(X), bounds[:, 0], bounds[:, 1]))
-    if len(y) <= _SUBSET:
-        climbs = [climb_evidence(objective, kernel, start, bounds) for start in _promising(objective, kernel, starts)]
+    bounds = kernel.log_bounds(objective.X)
+    starts = starting_points(kernel, objective.X, bounds)
+    if len(objective.y) <= SUBSET:
+        climbs = [_climb(objective, kernel, start, bounds) for start in _promising(objective, kernel, starts)]
     else:
         climbs = _climb_by_subset(objective, kernel, starts, bounds, np.random.default_rng(seed))
     optima = _distinct([climb.evaluation for climb in climbs])
     best = optima[0]
-    edge = at_edge(best.kernel.log_params, bounds)
     return Refinement(
         kernel=best.kernel,
         value=best.value,
         optima=tuple(optima),
         n_evaluations=sum(climb.n_evaluations for climb in climbs),
         converged=all(climb.converged for climb in climbs),
-        at_bound=tuple(name for name, out in zip(kernel.param_names, edge, strict=True) if out),
+        at_bound=names_at_edge(best.kernel, bounds),
     )
 
 
-def without_repeats(starts: Array) -> Array:
-    """Starts, one a row, that differ by more than a hundredth, in their order."""
-    _, first = np.unique(np.round(starts, 2), axis=0, return_index=True)
-    return starts[np.sort(first)]
+def best_spherical(objective: Objective, seed: int) -> Evaluation:
+    """The RBF kernel of the largest evidence."""
+    start = RBF(float(np.sqrt(objective.X.shape[1])))
+    return refine_objective(objective, start, seed).optima[0]
 
 
-def _promising(objective: Objective, kernel: Kernel, starts: Array) -> Array:
-    """The starts worth climbing from: peaks along a line of starts, the best three, none hopelessly behind."""
-    values = np.array([_rank_or_nothing(objective, kernel.with_log_params(start)) for start in starts])
-    if not np.isfinite(values).any():
-        objective.evaluate(kernel)  # says what is wrong with it
-    order = np.argsort(starts[:, 0], kind="stable")
-    peaks = order[is_peak(values[order])] if starts.shape[1] == 1 else np.arange(len(starts))
-    ranked = peaks[np.argsort(-values[peaks], kind="stable")][:_MAX_CLIMBS]
-    return starts[ranked[values[ranked] > values[ranked[0]] - _HOPELESS]]
+def best_ard(objective: Objective, spherical: Evaluation, seed: int) -> Evaluation:
+    """The ARD kernel of the largest evidence, from the spherical one and from other widths."""
+    assert isinstance(spherical.kernel, RBF)
+    start = ARD((spherical.kernel.sigma,) * objective.X.shape[1])
+    return refine_objective(objective, start, seed).optima[0]
 
 
-def _rank_or_nothing(objective: Objective, kernel: Kernel) -> float:
-    """The rank of a kernel, or −inf where its matrix is indefinite, as an MLP kernel's may be for some parameters."""
-    try:
-        return objective.evaluate(kernel).rank
-    except NotPositiveSemidefiniteError:
-        return -np.inf
+def climb_nearby(objective: Objective, kernel: Kernel) -> Evaluation:
+    """The evidence climbed from one kernel on all data, less far than `refine` does; the best evaluation on the way."""
+    given = objective.evaluate(kernel)
+    if kernel.log_params.size == 0:
+        return given
+    bounds = kernel.log_bounds(objective.X)
+    start = np.clip(kernel.log_params, bounds[:, 0], bounds[:, 1])
+    return max(given, _climb(objective, kernel, start, bounds, _NEARBY).evaluation, key=lambda e: e.rank)
 
 
-def is_peak(values: Array) -> AnyArray:
-    """Where a sequence is no lower than its neighbours and higher than one of them; the maximum in any case."""
-    values = np.where(np.isfinite(values), values, values[np.isfinite(values)].min() - 1.0)
-    left, right = np.append(values[0], values[:-1]), np.append(values[1:], values[-1])
-    higher = np.maximum(values - left, values - right) > 1e-6
-    return np.asarray((values >= left) & (values >= right) & higher) | (np.arange(len(values)) == np.argmax(values))
+def names_at_edge(kernel: Kernel, bounds: Array) -> tuple[str, ...]:
+    """Parameters of a kernel that stand at the edge of the searched box."""
+    return tuple(name for name, out in zip(kernel.param_names, at_edge(kernel.log_params, bounds), strict=True) if out)
 
 
-def climb_evidence(
-    objective: Objective, kernel: Kernel, start: Array, bounds: Array, stop: Stop = _ALL_THE_WAY
-) -> EvidenceClimb:
+@dataclass(frozen=True)
+class _Climb:
+    evaluation: Evaluation
+    n_evaluations: int
+    converged: bool
+
+
+def _climb(objective: Objective, kernel: Kernel, start: Array, bounds: Array, stop: Stop = _ALL_THE_WAY) -> _Climb:
     """The evidence climbed with level 2 solved at every step; the best evaluation on the way."""
     best: Evaluation | None = None
 
@@ -169,22 +157,31 @@ def climb_evidence(
 
     end = climb(evidence, start, bounds, stop)
     assert best is not None
-    return EvidenceClimb(best, end.n_evaluations, end.converged)
+    return _Climb(best, end.n_evaluations, end.converged)
+
+
+def _promising(objective: Objective, kernel: Kernel, starts: Array) -> Array:
+    return promising(lambda k: objective.evaluate(k).rank, kernel, starts)
+
+
+def _distinct(evaluations: list[Evaluation]) -> list[Evaluation]:
+    """The best of each cluster of optima, best first."""
+    return distinct(sorted(evaluations, key=lambda e: -e.rank), lambda e: e.kernel.log_params)
 
 
 def _climb_by_subset(
     objective: Objective, kernel: Kernel, starts: Array, bounds: Array, rng: np.random.Generator
-) -> list[EvidenceClimb]:
-    small, smallest = _subset(objective, _SUBSET, rng), _subset(objective, _SIFTED, rng)
+) -> list[_Climb]:
+    small, smallest = _subset(objective, SUBSET, rng), _subset(objective, SIFTED, rng)
     chosen = _promising(smallest, kernel, starts)
-    climbed = _distinct([climb_evidence(small, kernel, start, bounds, _ON_SUBSET).evaluation for start in chosen])
+    climbed = _distinct([_climb(small, kernel, start, bounds, _ON_SUBSET).evaluation for start in chosen])
     sifted = [found for found in climbed if found.rank > climbed[0].rank - _WORTH_A_LOOK]
     extra = 0
     if len(sifted) > 1:
         values = [objective.evaluate(found.kernel).rank for found in sifted]
         extra = len(values)
         sifted = [f for f, v in zip(sifted, values, strict=True) if v > max(values) - _WORTH_POLISHING]
-    climbs = [_polish(objective, small, found, bounds) for found in sifted]
+    climbs = [_polished(objective, small, found, bounds) for found in sifted]
     climbs[0] = replace(climbs[0], n_evaluations=climbs[0].n_evaluations + extra)
     return climbs
 
@@ -195,17 +192,11 @@ def _subset(objective: Objective, size: int, rng: np.random.Generator) -> Object
     return replace(objective, X=objective.X[chosen], y=objective.y[chosen])
 
 
-def spread_subset(y: AnyArray, size: int, rng: np.random.Generator) -> AnyArray:
-    """Indices of `size` points spread evenly over the sorted targets, so that small classes stay represented."""
-    order = np.lexsort((rng.random(len(y)), y))
-    return np.sort(order[np.linspace(0, len(order) - 1, size).round().astype(int)])
-
-
-def _polish(objective: Objective, small: Objective, found: Evaluation, bounds: Array) -> EvidenceClimb:
+def _polished(objective: Objective, small: Objective, found: Evaluation, bounds: Array) -> _Climb:
     """From the optimum on a subset to the optimum on all data."""
     start, kernel = found.kernel.log_params, found.kernel
     if found.level2.at_boundary:  # no mode to follow: the robust way
-        return climb_evidence(objective, kernel, start, bounds)
+        return _climb(objective, kernel, start, bounds)
     if objective.occam:
         box = bounds
 
@@ -222,71 +213,13 @@ def _polish(objective: Objective, small: Objective, found: Evaluation, bounds: A
         def ascend(data: Objective, x: Array) -> tuple[float, Array]:
             return data.joint(kernel.with_log_params(x[1:]), float(x[0]))
 
-    try:
-        scale = len(small.y) / len(objective.y)
-        inverse = scale * inverse_curvature(lambda x: ascend(small, x)[1], start, box)
-        end, value, count, converged = quasi_newton(lambda x: ascend(objective, x), start, inverse, box)
-    except (np.linalg.LinAlgError, NotPositiveSemidefiniteError):  # a step too far for the matrix
-        return climb_evidence(objective, kernel, found.kernel.log_params, bounds)
-    final = objective.evaluate(kernel.with_log_params(end if objective.occam else end[1:]))
+    share = len(small.y) / len(objective.y)
+    end = polish(lambda x: ascend(objective, x), lambda x: ascend(small, x), share, start, box)
+    if end is None:
+        return _climb(objective, kernel, found.kernel.log_params, bounds)
+    final = objective.evaluate(kernel.with_log_params(end.position if objective.occam else end.position[1:]))
     # the scan of γ may find a better mode than the one that was followed
-    if converged and abs(final.value - value) < 1e-3:
-        return EvidenceClimb(final, count + 1, True)
-    climb = climb_evidence(objective, kernel, final.kernel.log_params, bounds)
-    return replace(climb, n_evaluations=climb.n_evaluations + count + 1)
-
-
-def inverse_curvature(gradient: Callable[[Array], Array], x: Array, bounds: Array) -> Array:
-    """Inverse of minus the Hessian at x by differences of gradients, made positive definite."""
-    step = 1e-3
-    centre = gradient(x)
-    columns = []
-    for i in range(len(x)):
-        sign = -1.0 if x[i] + step > bounds[i, 1] else 1.0
-        columns.append((centre - gradient(x + sign * step * np.eye(len(x))[i])) / (sign * step))
-    H = np.array(columns)
-    values, vectors = np.linalg.eigh(0.5 * (H + H.T))
-    floored = np.maximum(np.abs(values), 1e-3 * max(float(np.abs(values).max()), 1e-3))
-    return np.asarray((vectors / floored) @ vectors.T)
-
-
-def quasi_newton(
-    function: Callable[[Array], tuple[float, Array]], x: Array, inverse: Array, bounds: Array, max_iter: int = 40
-) -> tuple[Array, float, int, bool]:
-    """BFGS ascent from x with a given inverse curvature: the last point, its value, evaluations, whether it converged.
-
-    The last step is taken without an evaluation when it promises less than 1e-4 nats: convergence is superlinear, so
-    that it ends far closer than that.
-    """
-    value, gradient = function(x)
-    count = 1
-    for _ in range(max_iter):
-        step = inverse @ gradient
-        step *= min(1.0, _LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
-        target = np.clip(x + step, bounds[:, 0], bounds[:, 1])
-        promised = 0.5 * float(gradient @ (target - x))
-        if abs(promised) < _POLISHED:
-            return target, value, count, True
-        new_value, new_gradient = function(target)
-        count += 1
-        while new_value < value and count < max_iter:
-            target = 0.5 * (x + target)
-            new_value, new_gradient = function(target)
-            count += 1
-        moved, turned = target - x, gradient - new_gradient
-        curvature = float(moved @ turned)
-        if curvature > 1e-12:
-            E = np.eye(len(x)) - np.outer(moved, turned) / curvature
-            inverse = E @ inverse @ E.T + np.outer(moved, moved) / curvature
-        x, value, gradient = target, new_value, new_gradient
-    return x, value, count, False
-
-
-def _distinct(evaluations: list[Evaluation]) -> list[Evaluation]:
-    """The best of each cluster of optima, best first."""
-    kept: list[Evaluation] = []
-    for candidate in sorted(evaluations, key=lambda e: -e.rank):
-        distances = [np.abs(candidate.kernel.log_params - k.kernel.log_params).max() for k in kept]
-        if not distances or min(distances) > _SAME_OPTIMUM:
-            kept.append(candidate)
-    return kept
+    if end.converged and abs(final.value - end.value) < 1e-3:
+        return _Climb(final, end.n_evaluations + 1, True)
+    again = _climb(objective, kernel, final.kernel.log_params, bounds)
+    return replace(again, n_evaluations=again.n_evaluations + end.n_evaluations + 1)

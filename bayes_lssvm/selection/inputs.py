@@ -32,8 +32,8 @@ from ..kernels import ARD, RBF, Kernel, Linear
 from ..levels.level2 import NO_SIGNAL_GAIN
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.objective import Evaluation, Objective
+from ..search.refinement import best_ard, best_spherical, climb_nearby
 from .path import SelectionPath, SelectionStep
-from .relevance import best_ard, best_spherical, climb
 
 __all__ = ["SelectionPath", "SelectionStep", "backward_elimination", "forward_selection"]
 
@@ -91,7 +91,7 @@ class _Search:
 
     def nearby(self, inputs: Sequence[int], kernel: Kernel) -> _Model:
         """The kernel optimised from one start."""
-        return self._model(inputs, climb(self._objective(inputs), kernel))
+        return self._model(inputs, climb_nearby(self._objective(inputs), kernel))
 
     def held(self, inputs: Sequence[int], kernel: Kernel) -> _Model:
         """The kernel as it is."""

@@ -22,7 +22,7 @@ them from where all data want them. Kept points are the harder ones, so that the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ from ..kernels import Kernel, as_kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.objective import Evaluation, Objective
 from ..levels.solvers import solve_cholesky
-from ..search.refinement import refine
+from ..search.refinement import refine_objective
 
 __all__ = ["PruningPath", "PruningStep", "prune"]
 
@@ -250,11 +250,8 @@ class _Task:
 
     def tuned(self, kernel: Kernel, kept: AnyArray, with_kernel: bool) -> Evaluation:
         """μ, ζ and, if asked for, the kernel by the evidence of the kept points."""
-        whole = self.objective
-        X, y = whole.X[kept], whole.y[kept]
-        if with_kernel:
-            return refine(kernel, X, y, occam=whole.occam, prior_sd=whole.prior_sd, seed=self.seed).optima[0]
-        return Objective(X, y, whole.occam, whole.prior_sd).evaluate(kernel)
+        own = replace(self.objective, X=self.objective.X[kept], y=self.objective.y[kept])
+        return refine_objective(own, kernel, self.seed).optima[0] if with_kernel else own.evaluate(kernel)
 
     def next(self, last: PruningStep, kept: AnyArray) -> PruningStep:
         """The model of the points that are left after a round."""

@@ -26,18 +26,16 @@ import numpy as np
 from ..base.columns import Columns, check_inputs
 from ..base.errors import NoSignalWarning, warn
 from ..base.typing import AnyArray, Array
-from ..kernels import ARD, RBF, Kernel
+from ..kernels import ARD, RBF
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
-from ..levels.objective import Evaluation, Objective
+from ..levels.objective import Objective
 from ..marginal import HyperPosterior, marginalise
 from ..priors import HyperPrior, LogPrior
-from ..search.climb import Stop
-from ..search.refinement import climb_evidence, refine
+from ..search.refinement import best_ard, best_spherical
 
 __all__ = ["Relevance", "RelevancePosterior", "ard_relevance", "relevance_posterior"]
 
 _MAX_INPUTS = 10
-_NEARBY = Stop(1e-7, 1e-2, 100)
 
 
 @dataclass(frozen=True)
@@ -225,30 +223,3 @@ def relevance_posterior(
         most_relevant=np.bincount(smallest, minlength=len(which)) / len(smallest),
         posterior=posterior,
     )
-
-
-def best_spherical(objective: Objective, seed: int) -> Evaluation:
-    """The RBF kernel of the largest evidence."""
-    start = RBF(float(np.sqrt(objective.X.shape[1])))
-    return _refined(objective, start, seed)
-
-
-def best_ard(objective: Objective, spherical: Evaluation, seed: int) -> Evaluation:
-    """The ARD kernel of the largest evidence, from the spherical one and from other widths."""
-    assert isinstance(spherical.kernel, RBF)
-    return _refined(objective, ARD((spherical.kernel.sigma,) * objective.X.shape[1]), seed)
-
-
-def _refined(objective: Objective, start: Kernel, seed: int) -> Evaluation:
-    found = refine(start, objective.X, objective.y, occam=objective.occam, prior_sd=objective.prior_sd, seed=seed)
-    return found.optima[0]
-
-
-def climb(objective: Objective, kernel: Kernel) -> Evaluation:
-    """The evidence climbed from one kernel; the best evaluation on the way."""
-    given = objective.evaluate(kernel)
-    if kernel.log_params.size == 0:
-        return given
-    bounds = kernel.log_bounds(objective.X)
-    start = np.clip(kernel.log_params, bounds[:, 0], bounds[:, 1])
-    return max(given, climb_evidence(objective, kernel, start, bounds, _NEARBY).evaluation, key=lambda e: e.rank)

@@ -43,7 +43,6 @@ from bayes_lssvm.multiclass.objective import SharedObjective, tasks_of
 from bayes_lssvm.multiclass.posterior import SharedPosterior
 from bayes_lssvm.multiclass.reduction import SharedReduction, optimise_all
 from bayes_lssvm.multiclass.search import refine_shared
-from bayes_lssvm.search.line import maximise_on_line
 from benchmarks.multiclass import rows
 
 PRIOR_SD = (3.0, 3.0)
@@ -524,22 +523,6 @@ def test_one_shared_bit_is_refined_like_the_binary_estimator(ripley):
     assert np.log(shared.design_.kernel.sigma) == pytest.approx(np.log(binary.kernel_.sigma), abs=2e-3)
     assert shared.log_evidence_ == pytest.approx(binary.log_evidence_, abs=1e-4)
     np.testing.assert_allclose(shared.predict_proba(X_test), binary.predict_proba(X_test), atol=1e-3)
-
-
-def test_maximum_on_a_line_is_found_by_few_evaluations_and_at_bounds():
-    bounds = np.array([-4.0, 4.0])
-    found = maximise_on_line(lambda u: -np.cosh(u - 1.3), -2.0, 0.3, bounds, 1e-8)
-    assert found.position == pytest.approx(1.3, abs=1e-3)
-    assert found.converged
-    assert found.n_evaluations < 14
-    assert found.curvature == pytest.approx(-1.0, rel=0.05)
-    near = maximise_on_line(lambda u: -50 * (u - 0.11) ** 2 + u**3, 0.0, 0.07, bounds, 1e-4, curvature=-90.0)
-    assert near.position == pytest.approx((100 - np.sqrt(100**2 - 12 * 11)) / 6, abs=1e-3)
-    assert near.n_evaluations <= 4
-    edge = maximise_on_line(lambda u: u, 0.0, 0.3, bounds, 1e-8)
-    assert edge.position == 4.0
-    holes = maximise_on_line(lambda u: -((u - 1.0) ** 2) if u < 1.5 else -np.inf, 0.0, 0.4, bounds, 1e-8)
-    assert holes.position == pytest.approx(1.0, abs=1e-3)
 
 
 # --- the estimator -------------------------------------------------------------------------------------------------

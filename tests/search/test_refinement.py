@@ -10,8 +10,9 @@ from bayes_lssvm import datasets
 from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
 from bayes_lssvm.levels.level2 import log_evidence
 from bayes_lssvm.levels.level3 import evidence_of
+from bayes_lssvm.levels.objective import Objective
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
-from bayes_lssvm.search.refinement import Objective, refine
+from bayes_lssvm.search.refinement import refine
 
 WIDTHS = (3.0, 3.0)
 

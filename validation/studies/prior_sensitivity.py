@@ -33,7 +33,8 @@ from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import RBF, Kernel, Linear
 from bayes_lssvm.marginal import HyperPosterior, marginalise
 from bayes_lssvm.priors import Box, HyperPrior, LogPrior, Normal, hyper_prior_from_dict
-from bayes_lssvm.search.refinement import refine, spread_subset
+from bayes_lssvm.search.refinement import refine
+from bayes_lssvm.search.starts import spread_subset
 from validation.harness import Cell, CellResult, Check, Size, StudyData
 
 QUADRATURE_LIMIT = 1e-3  # nats

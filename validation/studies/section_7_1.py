@@ -23,7 +23,7 @@ from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.levels.level3 import DEFAULT_PRIOR_SD, ErrorBars
 from bayes_lssvm.levels.moderation import MODERATIONS
-from bayes_lssvm.search.refinement import Objective
+from bayes_lssvm.levels.objective import Objective
 from validation.harness.scores import binary_scores
 
 NEGATIVE_COPIES, POSITIVE_COPIES = 3, 1

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayes_lssvm.base.typing import Array
-from bayes_lssvm.search.refinement import spread_subset
+from bayes_lssvm.search.starts import spread_subset
 from validation.harness import Cell, CellResult, Size, StudyData
 
 from .comparison import ANALYTIC, RUNGS, SAMPLED, Evidence, Flip, compare, evidences, words

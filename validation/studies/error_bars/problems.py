@@ -14,7 +14,8 @@ import numpy as np
 
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import RBF, Kernel, kernel_from_dict
-from bayes_lssvm.search.refinement import refine, spread_subset
+from bayes_lssvm.search.refinement import refine
+from bayes_lssvm.search.starts import spread_subset
 from validation.harness import Size, StudyData
 
 RIPLEY_WIDTHS = (0.2, 1.311, 4.0, 8.0)

@@ -10,7 +10,7 @@ from sklearn.model_selection import train_test_split
 
 from bayes_lssvm.base.standardisation import Standardiser
 from bayes_lssvm.base.typing import Array
-from bayes_lssvm.search.refinement import spread_subset
+from bayes_lssvm.search.starts import spread_subset
 from validation.harness import StudyData
 
 _MARGIN = 0.5  # around the training points, in standardised units
