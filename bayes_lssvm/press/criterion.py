@@ -34,14 +34,12 @@ from ..base.typing import Array
 from ..kernels import ARD, MLP, RBF, Kernel, Polynomial, Scaled, check_positive_semidefinite
 from .curvature import curvature_derivative
 from .derivative import press_derivative
-from .leave_one_out import check_data, leave_one_out
+from .leave_one_out import ROUNDING, check_points, leave_one_out
 
 __all__ = ["CRITERIA", "PressEvaluation", "PressObjective", "Sensitivity", "sensitivities"]
 
 CRITERIA = ("press", "press-br", "press-laplace", "press-curvature")
 LOG_2 = float(np.log(2.0))
-# 1/γ below this share of the trace is lost in the rounding of the kernel matrix
-_ROUNDING = 100 * float(np.finfo(float).eps)
 
 
 class Sensitivity(NamedTuple):
@@ -139,12 +137,7 @@ class PressObjective:
     def __post_init__(self) -> None:
         if self.criterion not in CRITERIA:
             raise ValueError(f"There is no criterion {self.criterion!r}; choose one of {', '.join(CRITERIA)}.")
-        X = np.asarray(self.X, dtype=float)
-        if X.ndim != 2 or X.shape[1] == 0 or not np.isfinite(X).all():
-            raise ValueError(
-                f"X must hold finite numbers, one row a point and one column an input; its shape is {X.shape}."
-            )
-        y, w = check_data(self.y, self.weights, width=len(X))
+        X, y, w = check_points(self.X, self.y, self.weights)
         mean = float(w @ y / w.sum()) if self.bias else 0.0
         if not np.any(np.abs(y - mean) > 1e-14 * np.abs(y).max()):
             raise ValueError(
@@ -162,12 +155,13 @@ class PressObjective:
     @property
     def baseline(self) -> float:
         """PRESS of the model without inputs: the weighted mean of the other points, or zero where there is no bias."""
-        w = self._w
+        w = self.w
         left = w / w.sum() if self.bias else np.zeros_like(w)
         return 0.5 * float(np.sum(w * (self.y / (1.0 - left)) ** 2))
 
     @property
-    def _w(self) -> Array:
+    def w(self) -> Array:
+        """Weights of the points, ones where none were given."""
         assert self.weights is not None  # set when the objective was made
         return self.weights
 
@@ -176,7 +170,7 @@ class PressObjective:
         require_positive("gamma", gamma)
         K = kernel(self.X)
         check_positive_semidefinite(kernel, K)
-        if 1.0 / (gamma * self._w.max()) < _ROUNDING * float(np.trace(K)):
+        if 1.0 / (gamma * self.w.max()) < ROUNDING * float(np.trace(K)):
             raise NotPositiveSemidefiniteError(
                 f"γ = {gamma:.3g} is too large for {kernel!s} on these data: 1/γ is lost in the rounding of the matrix."
             )
@@ -212,13 +206,13 @@ class PressObjective:
         K = self.matrix(kernel, gamma)
         curved = self.criterion == "press-curvature"
         if not gradient and not curved:
-            press = float(leave_one_out(K, self.y, gamma, weights=self._w, bias=self.bias).press)
+            press = float(leave_one_out(K, self.y, gamma, weights=self.w, bias=self.bias).press)
             return _Parts(press, self._prior(kernel)[0], np.empty(0), np.empty(0))
-        step = press_derivative(K, self.y, gamma, self._w, bias=self.bias)
+        step = press_derivative(K, self.y, gamma, self.w, bias=self.bias)
         penalty, slope = self._prior(kernel)
         if curved:
             bent = curvature_derivative(
-                kernel, self.X, self.y, gamma, self._w, bias=self.bias, K=K, inverse=step.inverse
+                kernel, self.X, self.y, gamma, self.w, bias=self.bias, K=K, inverse=step.inverse
             )
             penalty, slope = bent.value, np.append(bent.along_log_gamma, bent.along_log_params)
         along = np.append(step.along_log_gamma, kernel.contract(self.X, step.matrix, K))

@@ -19,7 +19,7 @@ from ..kernels import Kernel
 from ..search.climb import Stop, climb
 from ..search.starts import spread_subset, starting_points
 from .criterion import LOG_2, PressEvaluation, PressObjective, sensitivities
-from .leave_one_out import LeaveOneOutSpectrum
+from .leave_one_out import ROUNDING, LeaveOneOutSpectrum
 
 __all__ = ["PressOutcome", "PressStart", "descend", "search_box", "starts"]
 
@@ -29,7 +29,6 @@ _MAX_MINIMA = 3
 _HIGH, _MODERATE = 1e3, 1e2  # γ times the mean of K(x, x)
 _MAX_GAMMA = 1e9  # times the mean of K(x, x): beyond, rounding makes the criterion too rough to descend
 _FLAT = 1e-4  # 1 − mean K(x, z)/mean K(x, x) below which a kernel is as good as constant or linear
-_ROUNDING = 100 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -84,10 +83,20 @@ class PressOutcome:
 def search_box(objective: PressObjective, kernel: Kernel) -> Array:
     """Bounds of (log₂ γ, log₂ θ), of shape (1 + P, 2)."""
     traces = [float(kernel.with_log_params(p).diag(objective.X).sum()) for p in kernel.starting_points(objective.X)]
-    heaviest = float(np.max(objective.weights)) if objective.weights is not None else 1.0
+    heaviest = float(objective.w.max())
     largest = _MAX_GAMMA * objective.n / (min(traces) * heaviest)
-    gamma = np.log2([1e-6 / max(traces), min(largest, 0.5 / (_ROUNDING * min(traces) * heaviest))])
+    gamma = np.log2([1e-6 / max(traces), min(largest, 0.5 / (ROUNDING * min(traces) * heaviest))])
     return np.vstack([gamma, kernel.log_bounds(objective.X).reshape(-1, 2) / LOG_2])
+
+
+def point_of(kernel: Kernel, gamma: float, box: Array) -> Array:
+    """The point x = (log₂ γ, log₂ θ) of a kernel and γ, moved into the box."""
+    return np.clip(np.append(np.log2(gamma), kernel.log_params / LOG_2), box[:, 0], box[:, 1])
+
+
+def model_at(kernel: Kernel, x: Array) -> tuple[Kernel, float]:
+    """The kernel and γ at a point x."""
+    return kernel.with_log_params(x[1:] * LOG_2), float(2.0 ** x[0])
 
 
 def starts(objective: PressObjective, kernel: Kernel, *, n_restarts: int, seed: int) -> tuple[PressStart, ...]:
@@ -125,18 +134,19 @@ def starts(objective: PressObjective, kernel: Kernel, *, n_restarts: int, seed: 
     for _ in range(n_restarts):
         x = np.append(np.log2(min(best[0].gamma, _HIGH * scale)), best[0].kernel.log_params / LOG_2)
         x = np.clip(x + rng.normal(size=len(x)), box[:, 0], box[:, 1])
-        chosen.append(PressStart(kernel.with_log_params(x[1:] * LOG_2), float(2.0 ** x[0])))
+        chosen.append(PressStart(*model_at(kernel, x)))
     return tuple(chosen)
 
 
 def _sift(objective: PressObjective, kernel: Kernel, rows: AnyArray, log2_gamma: Array) -> PressStart | None:
     """The γ of the least PRESS for one kernel; None where its matrix is no inner product or not finite."""
-    weights = None if objective.weights is None else objective.weights[rows]
     gammas = 2.0 ** np.linspace(log2_gamma[0], log2_gamma[1], _GAMMAS)
     K = kernel(objective.X[rows])
-    gammas = gammas[1.0 / gammas > _ROUNDING * len(objective.y) * float(np.mean(np.diagonal(K)))]
+    gammas = gammas[1.0 / gammas > ROUNDING * objective.n * float(np.mean(np.diagonal(K)))]
     try:
-        spectrum = LeaveOneOutSpectrum.from_kernel_matrix(K, objective.y[rows], weights=weights, bias=objective.bias)
+        spectrum = LeaveOneOutSpectrum.from_kernel_matrix(
+            K, objective.y[rows], weights=objective.w[rows], bias=objective.bias
+        )
         press = spectrum.at(gammas).press / len(rows)
     except ValueError:  # NotPositiveSemidefiniteError is one
         return None
@@ -156,16 +166,15 @@ def descend(objective: PressObjective, start: PressStart, *, max_iter: int = 200
     kernel, box = start.kernel, search_box(objective, start.kernel)
 
     def height(x: Array) -> tuple[float, Array]:
-        found = objective.evaluate(kernel.with_log_params(x[1:] * LOG_2), float(2.0 ** x[0]), gradient=True)
+        found = objective.evaluate(*model_at(kernel, x), gradient=True)
         assert found.gradient is not None
         if objective.criterion == "press":
             return -0.5 * objective.n * float(np.log(found.value)), -found.zeta * found.gradient
         return -found.value, -found.gradient
 
-    x0 = np.clip(np.append(np.log2(start.gamma), kernel.log_params / LOG_2), box[:, 0], box[:, 1])
-    found = climb(height, x0, box, Stop(1e-10, 1e-4, max_iter))
+    found = climb(height, point_of(kernel, start.gamma, box), box, Stop(1e-10, 1e-4, max_iter))
     log2_gamma = float(found.position[0])
-    end, gamma = kernel.with_log_params(found.position[1:] * LOG_2), float(2.0**log2_gamma)
+    end, gamma = model_at(kernel, found.position)
     return PressOutcome(
         start=start,
         kernel=end,

@@ -29,7 +29,7 @@ from ..base.typing import Array
 from ..kernels import Kernel
 from ..search.climb import Climb, Stop, climb
 from .criterion import LOG_2, PressObjective, sensitivities
-from .descent import names_at_bound, search_box
+from .descent import model_at, names_at_bound, point_of, search_box
 
 __all__ = ["PressEvidence", "determination", "optimise_xi_zeta"]
 
@@ -146,13 +146,13 @@ def optimise_xi_zeta(
     if d == 0:
         raise ValueError(f"{kernel!s} has no parameter that the prior is about; its γ follows from PRESS alone.")
     box = search_box(objective, kernel)
-    x = np.clip(np.append(np.log2(gamma), kernel.log_params / LOG_2), box[:, 0], box[:, 1])
-    start = objective.evaluate(kernel.with_log_params(x[1:] * LOG_2), float(2.0 ** x[0]))
+    x = point_of(kernel, gamma, box)
+    start = objective.evaluate(*model_at(kernel, x))
     xi, zeta, iteration, change = start.xi, start.zeta, 0, np.inf
     while True:
         lowest = _minimise(objective, kernel, x, box, xi, zeta)
         x = lowest.position
-        end, gamma = kernel.with_log_params(x[1:] * LOG_2), float(2.0 ** x[0])
+        end, gamma = model_at(kernel, x)
         found = objective.evaluate(end, gamma)
         values = determination(objective, end, gamma, zeta=zeta)
         count = float(np.sum(values / (values + xi)))
@@ -198,8 +198,7 @@ def _minimise(objective: PressObjective, kernel: Kernel, x: Array, box: Array, x
     """The minimum of eq 14 near x = (log₂ γ, log₂ θ)."""
 
     def height(x: Array) -> tuple[float, Array]:
-        at = kernel.with_log_params(x[1:] * LOG_2)
-        found = objective.regularised(at, float(2.0 ** x[0]), xi=xi, zeta=zeta)
+        found = objective.regularised(*model_at(kernel, x), xi=xi, zeta=zeta)
         assert found.gradient is not None
         return -found.value, -found.gradient
 

@@ -41,7 +41,7 @@ __all__ = [
     "ridge_leave_one_out",
 ]
 
-_ROUNDING = 100 * float(np.finfo(float).eps)
+ROUNDING = 100 * float(np.finfo(float).eps)  # of a kernel matrix, as a share of its size
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _column(value: float | Array) -> Array:
     return np.asarray(value, dtype=float)[..., None]
 
 
-def check_data(y: Array, weights: Array | None, *, width: int | None = None) -> tuple[Array, Array]:
+def _check_targets(y: Array, weights: Array | None, width: int) -> tuple[Array, Array]:
     """Targets and weights as float arrays of shape (N,), or a `ValueError` that says what is wrong with them."""
     y = np.asarray(y, dtype=float)
     if y.ndim != 1:
@@ -153,7 +153,7 @@ def check_data(y: Array, weights: Array | None, *, width: int | None = None) -> 
     n = len(y)
     if n < 3:
         raise ValueError(f"Leave-one-out needs at least 3 data points, got {n}.")
-    if width is not None and width != n:
+    if width != n:
         raise ValueError(f"There are {n} targets, but inputs or a kernel matrix for {width} points.")
     if not np.isfinite(y).all():
         raise ValueError("The targets hold values that are not finite; remove those points first.")
@@ -165,11 +165,21 @@ def check_data(y: Array, weights: Array | None, *, width: int | None = None) -> 
     return y, w
 
 
+def check_points(X: Array, y: Array, weights: Array | None) -> tuple[Array, Array, Array]:
+    """Inputs of shape (N, d), targets and weights as float arrays, or a `ValueError`."""
+    X = np.asarray(X, dtype=float)
+    if X.ndim != 2 or X.shape[1] == 0 or not np.isfinite(X).all():
+        raise ValueError(
+            f"X must hold finite numbers, one row a point and one column an input; its shape is {X.shape}."
+        )
+    return X, *_check_targets(y, weights, len(X))
+
+
 def _check_matrix(K: Array, y: Array, weights: Array | None) -> tuple[Array, Array, Array]:
     K = np.asarray(K, dtype=float)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"The kernel matrix must be square; its shape is {K.shape}.")
-    y, w = check_data(y, weights, width=len(K))
+    y, w = _check_targets(y, weights, len(K))
     if not np.isfinite(K.sum()):
         raise ValueError("The kernel matrix has entries that are not finite.")
     return K, y, w
@@ -318,7 +328,7 @@ class LeaveOneOutSpectrum:
 
 def _floored(eigenvalues: Array, K: Array, w: Array) -> Array:
     """Eigenvalues with rounding below zero set to zero; a truly negative one is refused."""
-    limit = _ROUNDING * float(np.linalg.norm(K)) * float(w.max())
+    limit = ROUNDING * float(np.linalg.norm(K)) * float(w.max())
     if eigenvalues[0] < -limit:
         raise NotPositiveSemidefiniteError(
             f"The kernel matrix is not positive semi-definite: its smallest eigenvalue is {eigenvalues[0]:.3g}, its "
@@ -348,12 +358,7 @@ def ridge_leave_one_out(
     intercept : bool
     weights : array of shape (N,), optional
     """
-    X = np.asarray(X, dtype=float)
-    if X.ndim != 2 or X.shape[1] == 0 or not np.isfinite(X).all():
-        raise ValueError(
-            f"X must hold finite numbers, one row a point and one column an input; its shape is {X.shape}."
-        )
-    y, w = check_data(y, weights, width=len(X))
+    X, y, w = check_points(X, y, weights)
     penalties = np.asarray(penalty, dtype=float)
     for value in np.atleast_1d(penalties):
         require_positive("penalty", value)

@@ -51,8 +51,7 @@ def press_sensitivity(objective: PressObjective, eta: Array, gamma: float) -> Ar
         raise ValueError(f"eta must hold one number ≥ 0 for each of the {objective.X.shape[1]} inputs, not all zero.")
     left = eta > 0.0
     K = _restricted(objective, left).matrix(ARD(tuple(eta[left] ** -0.5)), gamma)
-    assert objective.weights is not None
-    W = press_derivative(K, objective.y, gamma, objective.weights, bias=objective.bias).matrix
+    W = press_derivative(K, objective.y, gamma, objective.w, bias=objective.bias).matrix
     # at unit scales the contraction is 2 Σ W_ij K_ij (x_ik − x_jk)² for every column, whatever the kernel in K
     return 0.5 * ARD((1.0,) * len(eta)).contract(objective.X, W, K)
 
@@ -128,11 +127,3 @@ def _revised(objective: PressObjective, eta: Array, gamma: float, found: PressEv
     back = ~left & (sensitivity > threshold * (1.0 + _MARGIN))
     tried[back] = _RETURNING / found.xi
     return tried, bool(small.any() or back.any())
-
-
-def common_value(evaluation: PressEvaluation, n: int, d: int) -> float:
-    """½ℓ log Q + d log Ω with all d inputs counted, so that outcomes with different inputs left can be compared.
-
-    It is the density of the d relevances, zeros included, with ξ integrated out.
-    """
-    return 0.5 * n * float(np.log(evaluation.press)) + d * float(np.log(evaluation.penalty))

@@ -28,7 +28,7 @@ from ..levels.level2 import NO_SIGNAL_GAIN
 from .criterion import CRITERIA, PressObjective, sensitivities
 from .descent import PressOutcome, descend, starts
 from .leave_one_out import LeaveOneOut, leave_one_out
-from .pruning import common_value, descend_with_pruning
+from .pruning import descend_with_pruning
 
 __all__ = ["CRITERIA", "PressOutcome", "PressSelection", "select_by_press"]
 
@@ -180,11 +180,15 @@ def _best(objective: PressObjective, outcomes: list[PressOutcome]) -> int:
 
     At the limit the value says where the box ends and nothing else, so that those outcomes are compared by PRESS.
     """
-    d = objective.X.shape[1]
+    n, d = objective.X.shape
 
     def value(i: int) -> float:
-        evaluation = outcomes[i].evaluation
-        return common_value(evaluation, objective.n, d) if objective.criterion == "press-laplace" else evaluation.value
+        found = outcomes[i].evaluation
+        if objective.criterion != "press-laplace":
+            return found.value
+        # all d inputs counted, so that outcomes with different inputs left can be compared: the density of the d
+        # relevances, zeros included, with ξ integrated out
+        return 0.5 * n * float(np.log(found.press)) + d * float(np.log(found.penalty))
 
     inside = [i for i, o in enumerate(outcomes) if not o.flat_limit]
     limits = [i for i, o in enumerate(outcomes) if o.flat_limit]
