@@ -6,10 +6,9 @@ import argparse
 from collections import defaultdict
 from typing import Any
 
-from ..datasets import Dataset, Entry, available, load
-from ..datasets._registry import ALIASES, find
-from ..datasets._types import Spec
-from .output import STDOUT, InputError, check_output, csv_text, emit_csv, emit_json, emit_text
+from ..base.text import InputError
+from ..datasets import ALIASES, Dataset, Entry, Spec, available, find, load
+from .output import STDOUT, check_output, csv_text, emit_csv, emit_json, emit_text
 
 
 def run_datasets(args: argparse.Namespace) -> None:

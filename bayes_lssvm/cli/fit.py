@@ -12,13 +12,14 @@ from .._version import __version__
 from ..base.errors import ConstantFeatureWarning
 from ..base.memory import require_matrices
 from ..base.standardisation import Standardiser
+from ..base.text import InputError
 from ..estimators import BayesianLSSVC, BayesianLSSVR
 from ..estimators.choice import check_criterion
 from ..files import save
 from ..multiclass import PROBABILISTIC
 from ..search.comparison import compare
 from .grammar import class_prior_from, parse_kernel
-from .output import STDOUT, InputError, check_output, emit_json, emit_text, rows_of, say, spoken_warnings, writing
+from .output import STDOUT, check_output, emit_json, emit_text, rows_of, say, spoken_warnings, writing
 from .report import record, report
 from .training import Training, read_training
 

@@ -18,11 +18,10 @@ from dataclasses import fields
 from math import isfinite
 from typing import Any
 
-from ..kernels import Kernel, Sum, as_kernel, kernel_from_dict
-from ..kernels._registry import KERNEL_NAMES
+from ..base.tables import is_number
+from ..base.text import InputError, listed, quoted
+from ..kernels import KERNEL_NAMES, Kernel, Sum, as_kernel, kernel_from_dict
 from ..priors import Box, Flat, HyperPrior, LogPrior, Normal
-from .output import InputError, listed, quoted
-from .tables import is_number
 
 # A plus that begins a name: the plus of 1e+3 does not.
 _PLUS = re.compile(r"\+(?=\s*[A-Za-z])")

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from .output import InputError, say
+from ..base.text import InputError
+from .output import say
 from .parser import build_parser
 
 SUCCESS, MISTAKE, INTERRUPTED, PIPE_CLOSED = 0, 2, 130, 141

@@ -19,6 +19,8 @@ import numpy as np
 
 from .._version import __version__
 from ..base.standardisation import Standardiser
+from ..base.tables import STDIN, read_table
+from ..base.text import InputError, plain
 from ..estimators.common import check_regression_targets
 from ..kernels import Kernel
 from ..marginal import marginalise
@@ -29,20 +31,17 @@ from .grammar import hyper_prior_from, parse_kernel
 from .marginalised import Marginalised, record_of, report_of
 from .output import (
     STDOUT,
-    InputError,
     check_output,
     csv_text,
     emit_csv,
     emit_json,
     emit_text,
-    plain,
     rows_of,
     say,
     spoken_warnings,
     writing,
 )
 from .predict import inputs_by_name
-from .tables import STDIN, read_table
 from .training import Training, read_training
 
 # Which methods an option is for, and what they and files need beyond the dependencies of the library.

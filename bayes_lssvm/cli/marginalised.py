@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..base.standardisation import Standardiser
+from ..base.text import listed
 from ..base.typing import Array
 from ..marginal import HyperPosterior
 from ..priors import LogPrior
-from .output import listed, rows_of
+from .output import rows_of
 from .training import Training
 
 INTERVAL = 0.9

@@ -11,37 +11,13 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..base.files import write_bytes
+from ..base.text import InputError, plain, printable
 
 STDOUT = "-"
-
-
-class InputError(Exception):
-    """A mistake of the user, as a sentence: exit code 2."""
-
-
-def printable(text: str) -> str:
-    """Text whose control characters are shown instead of obeyed by the terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
-
-
-def quoted(text: str, width: int = 60) -> str:
-    """Text from a file as it stands in a sentence: in quotes, escaped, not too long."""
-    return repr(text if len(text) <= width else text[: width - 1] + "…")
-
-
-def listed(items: Iterable[str], limit: int) -> str:
-    """The first items of an enumeration, and how many more there are."""
-    items = iter(items)
-    shown = list(islice(items, limit))
-    more = sum(1 for _ in items)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def say(kind: str, sentence: str) -> None:
@@ -59,17 +35,6 @@ def spoken_warnings() -> Iterator[list[str]]:
     sentences += dict.fromkeys(str(warning.message) for warning in caught)
     for sentence in sentences:
         say("warning", sentence)
-
-
-def plain(value: Any) -> Any:
-    """The value for JSON: NumPy's scalars and arrays as Python's, numbers that are not finite as null."""
-    if isinstance(value, dict):
-        return {str(key): plain(v) for key, v in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def emit_json(record: dict[str, Any]) -> None:

@@ -7,9 +7,10 @@ import math
 from typing import NoReturn
 
 from .._version import __version__
+from ..base.text import InputError
 from ..estimators.choice import CRITERIA
 from ..estimators.selector import DIRECTIONS
-from ..kernels._registry import KERNEL_NAMES
+from ..kernels import KERNEL_NAMES
 from ..levels.moderation import MODERATIONS
 from ..marginal.methods import METHODS
 from ..multiclass import CODINGS, DECODINGS
@@ -17,7 +18,6 @@ from ..selection.inputs import KERNELS
 from .datasets import run_datasets
 from .fit import run_compare, run_fit
 from .marginal import run_marginalise, run_trust
-from .output import InputError
 from .predict import run_predict
 from .select import run_select
 

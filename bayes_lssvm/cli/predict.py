@@ -8,24 +8,13 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
+from ..base.tables import Table, read_table
+from ..base.text import InputError, listed, quoted
 from ..base.typing import Array
 from ..estimators import BayesianLSSVC, BayesianLSSVR
 from ..files import ModelFileError, load
 from .grammar import class_prior_from, costs_from
-from .output import (
-    STDOUT,
-    InputError,
-    check_output,
-    csv_text,
-    emit_csv,
-    emit_json,
-    emit_text,
-    listed,
-    quoted,
-    say,
-    spoken_warnings,
-)
-from .tables import Table, read_table
+from .output import STDOUT, check_output, csv_text, emit_csv, emit_json, emit_text, say, spoken_warnings
 
 Model = BayesianLSSVC | BayesianLSSVR
 _TEXT_INPUT = "The model was designed on numbers in this column."

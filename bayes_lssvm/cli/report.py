@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
+from ..base.text import listed
 from ..estimators import BayesianLSSVC, BayesianLSSVR
 from ..kernels import ARD
 from ..levels.level3 import ErrorBars, Level3
-from .output import listed, rows_of
+from .output import rows_of
 from .training import Training
 
 Model = BayesianLSSVC | BayesianLSSVR

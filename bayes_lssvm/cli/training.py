@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..base.tables import Table, is_number, read_table
+from ..base.text import InputError, listed, quoted
 from ..base.typing import AnyArray, Array
-from .output import InputError, listed, quoted, say
-from .tables import Table, is_number, read_table
+from .output import say
 
 MIN_ROWS = 3
 _WHOLE = re.compile(r"[+-]?\d{1,18}")

@@ -19,15 +19,18 @@ from typing import Any
 from ._external import load_external
 from ._generated import load_generated
 from ._generators import make_led, make_ringnorm, make_two_spirals, make_twonorm, make_waveform
-from ._registry import Catalogue, Entry, available, check_options, find
+from ._registry import ALIASES, Catalogue, Entry, available, check_options, find
 from ._shipped import load_shipped, load_sklearn
-from ._types import Dataset
+from ._types import Dataset, Spec
 
 __all__ = [
+    "ALIASES",
     "Catalogue",
     "Dataset",
     "Entry",
+    "Spec",
     "available",
+    "find",
     "load",
     "make_led",
     "make_ringnorm",

@@ -15,11 +15,12 @@ that LS-SVMlab's sig2 is σ²/2 and scikit-learn's length scale is σ/√2.
 
 from ._base import Kernel, Product, Scaled, Sum, check_positive_semidefinite
 from ._inner import MLP, Linear, Polynomial
-from ._registry import as_kernel, kernel_from_dict
+from ._registry import KERNEL_NAMES, as_kernel, kernel_from_dict
 from ._stationary import ARD, RBF
 
 __all__ = [
     "ARD",
+    "KERNEL_NAMES",
     "MLP",
     "RBF",
     "Kernel",

@@ -19,10 +19,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bayes_lssvm import BayesianLSSVC, BayesianLSSVR, __version__, compare, datasets, load, save
+from bayes_lssvm.base.tables import read_table
+from bayes_lssvm.base.text import InputError
 from bayes_lssvm.cli import main
 from bayes_lssvm.cli.grammar import parse_by_class, parse_kernel
-from bayes_lssvm.cli.output import InputError, csv_text
-from bayes_lssvm.cli.tables import read_table
+from bayes_lssvm.cli.output import csv_text
 from bayes_lssvm.kernels import ARD, MLP, RBF, Linear, Polynomial
 
 SCRIPT = Path(sys.executable).with_name("bayes-lssvm")

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from bayes_lssvm import FullyBayesianLSSVC, FullyBayesianLSSVR, HyperPosterior, datasets, marginalise, trust
+from bayes_lssvm.base.text import InputError
 from bayes_lssvm.cli import main
 from bayes_lssvm.cli import marginal as _marginal
 from bayes_lssvm.cli.grammar import hyper_prior_from, parse_prior
-from bayes_lssvm.cli.output import InputError
 from bayes_lssvm.kernels import ARD, RBF
 from bayes_lssvm.priors import Box, Flat, HyperPrior, Normal
 

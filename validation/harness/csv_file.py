@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bayes_lssvm.base.tables import Table, is_missing, is_number, read_table
+from bayes_lssvm.base.text import InputError, listed, quoted
 from bayes_lssvm.base.typing import Array
-from bayes_lssvm.cli.output import InputError, listed, quoted
-from bayes_lssvm.cli.tables import Table, is_missing, is_number, read_table
 
 from .labels import Coding, DataError, choose_coding
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any
 
-from bayes_lssvm.cli.output import plain
+from bayes_lssvm.base.text import plain
 
 
 def as_json(value: Any, what: str) -> Any:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bayes_lssvm.base.text import listed, quoted
 from bayes_lssvm.base.typing import AnyArray, Array
-from bayes_lssvm.cli.output import listed, quoted
 
 
 class DataError(ValueError):

@@ -11,8 +11,8 @@ import numpy as np
 from bayes_lssvm import datasets
 from bayes_lssvm.base.provenance import data_hash
 from bayes_lssvm.base.standardisation import Standardiser
+from bayes_lssvm.base.text import listed, quoted
 from bayes_lssvm.base.typing import Array
-from bayes_lssvm.cli.output import listed, quoted
 
 from .csv_file import Raw, missing_note, read_csv
 from .data import StudyData

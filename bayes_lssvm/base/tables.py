@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..base.typing import Array
-from .output import InputError, listed, quoted
+from .text import InputError, listed, quoted
+from .typing import Array
 
 STDIN = "-"
 _SEPARATORS = (",", ";", "\t")
