@@ -8,24 +8,33 @@ The closed forms are in `spectrum`, `level1`, `level2`, `level3`, `moderation`, 
 `fisher`; the estimators are thin surfaces over them.
 """
 
-from . import datasets, kernels
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
 from ._version import __version__
-from .base.errors import (
-    BayesLSSVMWarning,
-    ConstantFeatureWarning,
-    EvidenceDivergenceWarning,
-    InterpolationWarning,
-    MatrixTooLargeError,
-    NoSignalWarning,
-    NotPositiveSemidefiniteError,
-)
-from .estimators import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR, FullyBayesianLSSVC, FullyBayesianLSSVR
-from .estimators.selector import EvidenceSelector
-from .estimators.sparse import SparseLSSVC
-from .files import ModelFileError, load, save
-from .marginal import HyperPosterior, marginalise
-from .search.comparison import Comparison, compare
-from .trust import TrustReport, trust
+
+if TYPE_CHECKING:
+    from . import datasets, kernels, priors
+    from .base.errors import (
+        BayesLSSVMWarning,
+        ConstantFeatureWarning,
+        EvidenceDivergenceWarning,
+        InterpolationWarning,
+        MatrixTooLargeError,
+        NoSignalWarning,
+        NotPositiveSemidefiniteError,
+    )
+    from .estimators import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR, FullyBayesianLSSVC, FullyBayesianLSSVR
+    from .estimators.selector import EvidenceSelector
+    from .estimators.sparse import SparseLSSVC
+    from .files import ModelFileError, load, save
+    from .marginal import HyperPosterior, marginalise
+    from .search.comparison import Comparison, compare
+    from .trust import TrustReport, trust
 
 __all__ = [
     "LSSVC",
@@ -53,6 +62,63 @@ __all__ = [
     "kernels",
     "load",
     "marginalise",
+    "priors",
     "save",
     "trust",
 ]
+
+# Where the public names are, each loaded when it is first asked for: `import bayes_lssvm` costs next to nothing.
+_HOMES = {
+    "base.errors": (
+        "BayesLSSVMWarning",
+        "ConstantFeatureWarning",
+        "EvidenceDivergenceWarning",
+        "InterpolationWarning",
+        "MatrixTooLargeError",
+        "NoSignalWarning",
+        "NotPositiveSemidefiniteError",
+    ),
+    "estimators.classifier": ("BayesianLSSVC",),
+    "estimators.fully_bayesian": ("FullyBayesianLSSVC", "FullyBayesianLSSVR"),
+    "estimators.plain": ("LSSVC", "LSSVR"),
+    "estimators.regressor": ("BayesianLSSVR",),
+    "estimators.selector": ("EvidenceSelector",),
+    "estimators.sparse": ("SparseLSSVC",),
+    "files": ("ModelFileError", "load", "save"),
+    "marginal": ("HyperPosterior", "marginalise"),
+    "search.comparison": ("Comparison", "compare"),
+    "trust": ("TrustReport",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_ROOMS = (
+    *("base", "cli", "datasets", "estimators", "files", "kernels", "levels", "linalg"),
+    *("marginal", "multiclass", "press", "priors", "sampling", "search", "selection"),
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f".{name}", __name__)
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_ROOMS})
+
+
+class _Surface(ModuleType):
+    """The package, in which `trust` is the function even after the module of that name was imported."""
+
+    @property
+    def trust(self) -> Any:
+        return import_module(".trust", __name__).trust
+
+    @trust.setter
+    def trust(self, module: ModuleType) -> None:
+        """The import system offers the module, which `import bayes_lssvm.trust` finds without it."""
+
+
+sys.modules[__name__].__class__ = _Surface

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Callable
+from importlib import import_module
 from typing import NoReturn
 
 from .._version import __version__
 from ..base.text import InputError
-from ..estimators.choice import CRITERIA
-from ..estimators.selector import DIRECTIONS
-from ..kernels import KERNEL_NAMES
-from ..levels.moderation import MODERATIONS
-from ..marginal.methods import METHODS
-from ..multiclass import CODINGS, DECODINGS
-from ..selection.inputs import KERNELS
-from .datasets import run_datasets
-from .fit import run_compare, run_fit
-from .marginal import run_marginalise, run_trust
-from .predict import run_predict
-from .select import run_select
+from .choices import CODINGS, CRITERIA, DECODINGS, DIRECTIONS, KERNEL_NAMES, METHODS, MODERATIONS, SELECTION_KERNELS
 
 _DESCRIPTION = """\
 Least-squares support vector machines designed by the Bayesian evidence framework: no tuning, calibrated
@@ -164,6 +155,15 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _later(module: str, name: str) -> Callable[[argparse.Namespace], None]:
+    """A command of a module that is imported when it is run: parsing needs nothing of what commands need."""
+
+    def run(arguments: argparse.Namespace) -> None:
+        getattr(import_module(f".{module}", __package__), name)(arguments)
+
+    return run
+
+
 def _seed(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number ≥ 0")
@@ -177,23 +177,26 @@ def _count(text: str) -> int:
 
 
 def _tolerance(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0.0 < value < math.inf:
+    value = _finite(text)
+    if not value > 0.0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
     return value
 
 
 def _price(text: str) -> float:
+    value = _finite(text)
+    if not value >= 0.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number ≥ 0")
+    return value
+
+
+def _finite(text: str) -> float:
+    """The number that the text is; NaN where it is none, or infinite."""
     try:
         value = float(text)
     except ValueError:
-        value = math.nan
-    if not 0.0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number ≥ 0")
-    return value
+        return math.nan
+    return value if math.isfinite(value) else math.nan
 
 
 def _add_table(parser: argparse.ArgumentParser) -> None:
@@ -232,7 +235,7 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--moderation", choices=MODERATIONS, help="form of the class probabilities (default class)")
     parser.add_argument("--out", metavar="FILE", help="save the model, for example as model.npz")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    parser.set_defaults(run=run_fit)
+    parser.set_defaults(run=_later("fit", "run_fit"))
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
@@ -242,7 +245,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--class-prior", metavar="P,P", help="class probabilities where these rows come from")
     parser.add_argument("--costs", metavar="C,C", help="cost of mistaking a member of each class")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of CSV")
-    parser.set_defaults(run=run_predict)
+    parser.set_defaults(run=_later("predict", "run_predict"))
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:
@@ -252,19 +255,19 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
         "--kernels", nargs="+", default=list(kernels), metavar="KERNEL", help=f"default: {' '.join(kernels)}"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    parser.set_defaults(run=run_compare)
+    parser.set_defaults(run=_later("fit", "run_compare"))
 
 
 def _add_select(parser: argparse.ArgumentParser) -> None:
     _add_table(parser)
     parser.add_argument("--direction", choices=DIRECTIONS, default="backward", help="see below (default backward)")
-    parser.add_argument("--kernel", choices=KERNELS, help="default: ard backward, rbf forward")
+    parser.add_argument("--kernel", choices=SELECTION_KERNELS, help="default: ard backward, rbf forward")
     parser.add_argument("--price", type=_price, metavar="NATS", help="what an input must bring (default ard 2, else 0)")
     parser.add_argument("--no-occam", dest="occam", action="store_false", help="evidence without the Occam factor")
     parser.add_argument("--seed", type=_seed, default=0, help="of the subset that sifts starts if N > 300 (default 0)")
     parser.add_argument("--out", metavar="FILE", help="write the selected columns and the target as CSV here")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    parser.set_defaults(run=run_select)
+    parser.set_defaults(run=_later("select", "run_select"))
 
 
 def _add_integrated(parser: argparse.ArgumentParser, seed_help: str) -> None:
@@ -283,12 +286,12 @@ def _add_integrated(parser: argparse.ArgumentParser, seed_help: str) -> None:
 
 def _add_trust(parser: argparse.ArgumentParser) -> None:
     _add_integrated(parser, "of the subset if N > 500, and of draws")
-    parser.set_defaults(run=run_trust)
+    parser.set_defaults(run=_later("marginal", "run_trust"))
 
 
 def _add_marginalise(parser: argparse.ArgumentParser) -> None:
     _add_integrated(parser, "of the methods that draw")
-    parser.add_argument("--method", choices=tuple(METHODS), default="quadrature", help="see below (default quadrature)")
+    parser.add_argument("--method", choices=METHODS, default="quadrature", help="see below (default quadrature)")
     parser.add_argument("--draws", type=_count, metavar="N", help="for importance, and for each chain of nuts")
     parser.add_argument("--chains", type=_count, metavar="N", help="for nuts (default 4)")
     parser.add_argument("--warmup", type=_count, metavar="N", help="steps of adaptation, for nuts (default 500)")
@@ -305,7 +308,7 @@ def _add_marginalise(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FILE", help="save the posterior as netCDF, for example as posterior.nc")
     parser.add_argument("--predict", metavar="TABLE", help="predict the rows of this table; - is standard input")
     parser.add_argument("--predictions", metavar="FILE", help="write them as CSV here, not to standard output")
-    parser.set_defaults(run=run_marginalise)
+    parser.set_defaults(run=_later("marginal", "run_marginalise"))
 
 
 def _add_datasets(parser: argparse.ArgumentParser) -> None:
@@ -314,4 +317,4 @@ def _add_datasets(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--test", action="store_true", help="write the fixed test part instead")
     parser.add_argument("--openml", action="store_true", help="fetch a set that is not shipped from OpenML")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
-    parser.set_defaults(run=run_datasets)
+    parser.set_defaults(run=_later("datasets", "run_datasets"))

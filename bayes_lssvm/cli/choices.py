@@ -1,0 +1,16 @@
+"""The names among which options choose, as the library has them.
+
+They stand here once more so that help and mistakes in the arguments come at once, without NumPy and scikit-learn; a
+test holds them against the library's own.
+"""
+
+from __future__ import annotations
+
+KERNEL_NAMES = ("linear", "poly", "poly2", "poly3", "rbf", "ard", "mlp")
+CRITERIA = ("evidence", "press", "press-br", "press-laplace", "press-curvature")
+CODINGS = ("ovo", "ova", "moc", "ecoc", "exhaustive")
+DECODINGS = ("bayes", "bayes-sequential", "bayes-printed", "coupling", "hamming", "loss", "hinge")
+MODERATIONS = ("class", "target", "softmax")
+DIRECTIONS = ("backward", "forward", "ard")
+SELECTION_KERNELS = ("linear", "rbf", "ard")
+METHODS = ("quadrature", "mackay", "laplace", "importance", "ccd", "nuts")
