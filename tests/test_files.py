@@ -11,13 +11,14 @@ import stat
 import sys
 import warnings
 from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from bayes_lssvm import LSSVC, BayesianLSSVC, BayesianLSSVR, ModelFileError, NoSignalWarning, load, save
-from bayes_lssvm.files import FORMAT, VERSION
+from bayes_lssvm.base.archive import FORMAT, VERSION
 from bayes_lssvm.kernels import ARD, MLP, RBF, Linear, Polynomial
 
 FITTED = ("mu_", "zeta_", "gamma_", "gamma_eff_", "intercept_", "log_evidence_", "log_occam_factor_", "hyper_std_")
@@ -376,3 +377,32 @@ def test_a_saved_model_has_the_permissions_of_any_new_file(saved, tmp_path):
     other.touch()
     path = save(saved[0], tmp_path / "model.npz")
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(other.stat().st_mode)
+
+
+# Files that earlier versions wrote
+
+SAVED = Path(__file__).parent / "estimators" / "saved"
+KEPT = json.loads((SAVED / "expected.json").read_text())
+
+
+@pytest.mark.parametrize("name", KEPT["expected"])
+def test_files_of_earlier_versions_predict_what_they_did(name, tmp_path):
+    model = load(SAVED / f"{name}.npz")
+    new = np.array(KEPT["inputs"])
+    new = np.column_stack([new, np.zeros((len(new), model.n_features_in_ - 2))])
+    for same_model in (model, load(save(model, tmp_path / "again.npz"))):
+        found = same_model.predict(new) if name == "regression" else same_model.decision_function(new)
+        np.testing.assert_allclose(found, KEPT["expected"][name], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", KEPT["expected"])
+def test_the_format_is_the_one_that_earlier_versions_wrote(name, tmp_path):
+    again = save(load(SAVED / f"{name}.npz"), tmp_path / "again.npz")
+    with np.load(SAVED / f"{name}.npz") as former, np.load(again) as now:
+        assert set(now.files) == set(former.files)
+        assert all(same(now[key], former[key]) for key in now.files if key != "header")
+        headers = [json.loads(str(archive["header"])) for archive in (former, now)]
+    for members in (header.pop("members", []) for header in headers):
+        for member in members:
+            del member["params"]  # a member once had the settings of a code book too
+    assert headers[1] == headers[0]

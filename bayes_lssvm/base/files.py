@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
@@ -12,7 +11,7 @@ from typing import IO
 def write_atomically(path: str | Path, write: Callable[[IO[bytes]], object]) -> Path:
     """Let `write` fill a part file beside `path`, then rename it; a failure leaves everything as it was."""
     path = Path(path)
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     try:
         with part.open("xb") as stream:
             write(stream)

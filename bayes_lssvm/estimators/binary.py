@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from ..base.archive import State
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
 from ..levels.level1 import ClassCentres
@@ -23,6 +24,8 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
     It is what `BayesianLSSVC` is for two classes, and what the members are made of for more. Parameters and attributes
     are those of `BayesianLSSVC`, where they are described, but for the ones of a code book.
     """
+
+    _saved_as = "BayesianLSSVC"  # whose settings include those of this one
 
     centres_: ClassCentres
 
@@ -76,6 +79,33 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
 
     def _set_centres(self, centres: ClassCentres) -> None:
         self.centres_, self.zeta_star_ = centres, centres.zeta_star
+
+    def _state(self) -> State:
+        centres = self.centres_
+        arrays = {
+            "members": centres.members,
+            "projected_mean": centres.projected_mean,
+            "inner": centres.inner,
+            "centre": centres.centre,
+        }
+        return super()._state() | State({"zeta_star": centres.zeta_star}, arrays)
+
+    def _restore(self, state: State) -> None:
+        arrays, n = state.arrays, len(state.arrays["X"])
+        state.require_shapes(
+            {"members": (n, 2), "projected_mean": (2,), "inner": (2,), "centre": (2, n), "classes": (2,)}
+        )
+        super()._restore(state)
+        self._set_labels(arrays["classes"], self.y_fit_)
+        self._set_centres(
+            ClassCentres(
+                arrays["members"],
+                arrays["projected_mean"],
+                arrays["inner"],
+                arrays["centre"],
+                float(state.header["zeta_star"]),
+            )
+        )
 
     # --- predictions -----------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..base.archive import State
 from ..base.provenance import provenance
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, as_kernel
@@ -25,6 +26,7 @@ from .binary import BinaryLSSVC
 from .choice import check_criterion
 from .common import ClassPrior
 from .multiclass import MulticlassLSSVC
+from .state import surface_state
 
 
 def _has_probabilities(model: BayesianLSSVC) -> bool:
@@ -203,6 +205,16 @@ class BayesianLSSVC(BinaryLSSVC):
         self.multiclass_, self.log_evidence_ = model, model.log_evidence_
         self.classes_, self.training_frequencies_ = model.classes_, model.training_frequencies_
         self.columns_ = np.arange(self.n_features_in_)
+
+    def _state(self) -> State:
+        return super()._state() if self.multiclass_ is None else surface_state(self) | self.multiclass_.state()
+
+    def _restore(self, state: State) -> None:
+        if "code_book" in state.arrays:
+            self._take_over(self._multiclass().restore(state))
+        else:
+            super()._restore(state)
+            self.multiclass_ = None
 
     @property
     def members_(self) -> list[Any]:

@@ -130,9 +130,13 @@ class ModeratedClassifier(ClassFrequencies, BinaryClassifier):
         """Labels as ±1, after a look at the settings that concern them."""
         signs = super()._encode_labels(y)
         check_moderation(self.moderation)
-        self.training_frequencies_ = np.array([np.mean(signs < 0), np.mean(signs > 0)])
+        self._set_labels(self.classes_, signs)
         self._prior(None)
         return signs
+
+    def _set_labels(self, classes: AnyArray, signs: Array) -> None:
+        self.classes_ = classes
+        self.training_frequencies_ = np.array([np.mean(signs < 0), np.mean(signs > 0)])
 
 
 def check_moderation(moderation: str) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..base.archive import State
 from ..base.errors import BayesLSSVMWarning, EvidenceDivergenceWarning, InterpolationWarning, NoSignalWarning, warn
 from ..base.memory import require_matrices
 from ..base.provenance import provenance
@@ -21,6 +22,7 @@ from ..search.comparison import Comparison, compare
 from ..search.refinement import Refinement
 from .choice import check_criterion, choose, relevance
 from .common import LSSVMBase
+from .state import design_state, restore_design, save, surface_state, with_surface
 
 _MATRICES_IN_FIT = 6
 _IRRELEVANT = 100.0  # of √d, the scale of inputs that matter
@@ -28,6 +30,8 @@ _IRRELEVANT = 100.0  # of √d, the scale of inputs that matter
 
 class EvidenceLSSVM(LSSVMBase):
     """Fits by evidence, and what is the same for classes and for real targets."""
+
+    _saved_as: ClassVar[str]  # the kind that model files name
 
     kernel_: Kernel
     level3_: Level3
@@ -231,6 +235,20 @@ class EvidenceLSSVM(LSSVMBase):
 
     def save(self, path: str | Path) -> Path:
         """Write the fitted model to a file of arrays and JSON; `bayes_lssvm.load` reads it."""
-        from ..files import save
-
         return save(self, path)
+
+    def _state(self) -> State:
+        """All that was found, as JSON and arrays."""
+        return surface_state(self) | design_state(self)
+
+    @classmethod
+    def _from_state(cls, state: State) -> Self:
+        """The fitted estimator that has this state."""
+        model = with_surface(cls, state)
+        model._restore(state)
+        return model
+
+    def _restore(self, state: State) -> None:
+        """What was found, from a state."""
+        restore_design(self, state)
+        self._publish()

@@ -11,10 +11,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from ..base.archive import State
 from ..base.errors import BayesLSSVMWarning, warn
 from ..base.provenance import provenance
+from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
-from ..kernels import Kernel, as_kernel
+from ..kernels import Kernel, as_kernel, kernel_from_dict
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.moderation import cost_log_odds
 from ..multiclass.codings import code_book, has_dont_cares
@@ -42,6 +44,18 @@ def _has_probabilities(model: Any) -> bool:
             f"decoding={model.decoding!r} gives no probabilities; those that do are {', '.join(PROBABILISTIC)}."
         )
     return True
+
+
+def _of_bit(arrays: dict[str, AnyArray], bit: int) -> dict[str, AnyArray]:
+    """The arrays of one member, under their own names."""
+    return {name.partition("/")[2]: array for name, array in arrays.items() if name.startswith(f"{bit}/")}
+
+
+def _member(state: State) -> BinaryLSSVC:
+    """A member from its state, which may have the settings of a code book too."""
+    known = BinaryLSSVC().get_params()
+    params = {name: value for name, value in state.header["params"].items() if name in known}
+    return BinaryLSSVC._from_state(State(state.header | {"params": params}, state.arrays))
 
 
 class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ignore[misc]
@@ -171,18 +185,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         inputs = self._standardised_training_inputs(X)
         self.design_ = None
         if kernel is not None and self._shares_work(kernel):
-            self.inputs_, self.labels_ = inputs, labels  # a model file has them instead of the design
-            self.design_ = design_shared(
-                inputs,
-                labels,
-                self.code_book_,
-                kernel,
-                refine=self.refine,
-                occam=self.occam,
-                prior_sd=as_prior_sd(self.prior_sd),
-                seed=self.random_state,
-            )
-            self.members_, complaints = list(self.design_.members), self.design_.complaints()
+            complaints = self._share(inputs, labels, kernel, refine=self.refine).complaints()
         else:
             self.members_, complaints = fit_members(
                 self._binary_estimator(), inputs, labels, self.code_book_, n_jobs=self.n_jobs, folder=self.folder
@@ -192,6 +195,22 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         self.provenance_ = provenance(settings=self.get_params(deep=False), data=(X, y))
         self._pass_on(complaints)
         return self
+
+    def _share(self, inputs: Array, labels: AnyArray, kernel: Kernel, *, refine: bool) -> SharedDesign:
+        """Design all members with one kernel."""
+        self.inputs_, self.labels_ = inputs, labels  # a model file has them instead of the design
+        self.design_ = design_shared(
+            inputs,
+            labels,
+            self.code_book_,
+            kernel,
+            refine=refine,
+            occam=self.occam,
+            prior_sd=as_prior_sd(self.prior_sd),
+            seed=self.random_state,
+        )
+        self.members_ = list(self.design_.members)
+        return self.design_
 
     def _shares_work(self, kernel: Kernel) -> bool:
         """Whether one decomposition serves all members: one kernel, and for kernels that are given the same inputs."""
@@ -265,6 +284,40 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
             bits = sorted({complaint.bit for complaint in mine})
             shown = ", ".join(map(str, bits[:10])) + (" …" if len(bits) > 10 else "")
             warn(f"{len(bits)} of {len(self.members_)} members (bits {shown}). The first: {mine[0].message}", category)
+
+    # --- state -------------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """What was found with LS-SVM members: each of them, or what members that share a kernel are designed from."""
+        found = State(
+            {"log_evidence": self.log_evidence_},
+            {"code_book": self.code_book_, "frequencies": self.training_frequencies_},
+        )
+        if self.design_ is not None:
+            shared = {"shared_kernel": self.design_.kernel.to_dict()}
+            return found | State(shared, {"inputs": self.inputs_, "labels": self.labels_})
+        states = [member._state() for member in self.members_]
+        arrays = {f"{bit}/{name}": a for bit, its in enumerate(states) for name, a in its.arrays.items()}
+        return found | State({"members": [its.header for its in states]}, arrays)
+
+    def restore(self, state: State) -> MulticlassLSSVC:
+        """Be the classifier on standardised inputs that had this state."""
+        header, arrays = state
+        d, classes = int(header["n_features"]), len(arrays["classes"])
+        bits = arrays["code_book"].shape[1]
+        state.require_shapes({"classes": (classes,), "frequencies": (classes,), "code_book": (classes, bits)})
+        self.classes_, self.code_book_ = arrays["classes"], arrays["code_book"]
+        self.training_frequencies_, self.log_evidence_ = arrays["frequencies"], header["log_evidence"]
+        self.standardiser_, self.n_features_in_ = Standardiser.identity(d), d
+        self.provenance_, self.design_ = header["provenance"], None
+        if "shared_kernel" in header:
+            state.require_shapes({"inputs": (len(arrays["labels"]), d)})
+            self._share(arrays["inputs"], arrays["labels"], kernel_from_dict(header["shared_kernel"]), refine=False)
+            return self
+        if len(header["members"]) != bits:
+            raise ValueError(f"it has {len(header['members'])} members for {bits} bits")
+        self.members_ = [_member(State(own, _of_bit(arrays, bit))) for bit, own in enumerate(header["members"])]
+        return self
 
     # --- predictions -----------------------------------------------------------------------------------------------
 

@@ -55,6 +55,8 @@ class BayesianLSSVR(RegressorMixin, EvidenceLSSVM):  # type: ignore[misc]
     True
     """
 
+    _saved_as = "BayesianLSSVR"
+
     def fit(self, X: Any, y: Any) -> BayesianLSSVR:
         """Design the regressor on inputs X of shape (N, d) and targets y of shape (N,)."""
         X, y = self._check_training_inputs(X, y, numeric_target=True)

@@ -1,0 +1,138 @@
+"""A fitted estimator as JSON and arrays, and back: what model files hold."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..base.archive import State, write_state
+from ..base.standardisation import Standardiser
+from ..kernels import Kernel, kernel_from_dict
+from ..levels.level1 import DualPosterior
+from ..levels.level2 import Level2, Mode
+from ..levels.level3 import ErrorBars, Level3
+
+Model = TypeVar("Model")
+KINDS = ("BayesianLSSVC", "BayesianLSSVR")
+
+
+def save(model: Any, path: str | Path) -> Path:
+    """Write a fitted `BayesianLSSVC` or `BayesianLSSVR`; the file appears whole or not at all."""
+    kind = type(model).__name__
+    if kind not in KINDS:
+        raise TypeError(f"Only {' and '.join(KINDS)} can be saved, got {kind}.")
+    if not hasattr(model, "provenance_"):
+        raise ValueError(f"This {kind} is not fitted yet; call fit first.")
+    return write_state(model._state(), path)
+
+
+# --- settings and scales, which models of all kinds have -------------------------------------------------------------
+
+
+def surface_state(model: Any) -> State:
+    """Settings, names and scales of the inputs, labels."""
+    header = {
+        "estimator": model._saved_as,
+        "params": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
+        "n_features": int(model.n_features_in_),
+        "feature_names": list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
+        "provenance": model.provenance_,
+    }
+    arrays = {"mean": model.standardiser_.mean, "scale": model.standardiser_.scale}
+    if hasattr(model, "classes_"):
+        arrays["classes"] = model.classes_.astype(str) if model.classes_.dtype.hasobject else model.classes_
+    return State(header, arrays)
+
+
+def with_surface(cls: type[Model], state: State) -> Model:
+    """An estimator with its settings, the names and scales of its inputs, and nothing learnt."""
+    header, arrays = state
+    d, names = int(header["n_features"]), header["feature_names"]
+    if names is not None and len(names) != d:
+        raise ValueError(f"its header does not describe {d} inputs")
+    state.require_shapes({"mean": (d,), "scale": (d,)})
+    model: Any = cls(**{name: _unplain(value) for name, value in header["params"].items()})
+    model.standardiser_ = Standardiser(arrays["mean"], arrays["scale"])
+    model.n_features_in_ = header["n_features"]
+    if names is not None:
+        model.feature_names_in_ = np.array(names, dtype=object)
+    model.provenance_ = header["provenance"]
+    whole: Model = model
+    return whole
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Kernel):
+        return {"kernel": value.to_dict()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, tuple | list):
+        return [_plain(v) for v in value]
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, dict):
+        return {"mapping": [[_plain(k), _plain(v)] for k, v in value.items()]}
+    return value
+
+
+def _unplain(value: Any) -> Any:
+    if isinstance(value, dict) and set(value) == {"kernel"}:
+        return kernel_from_dict(value["kernel"])
+    if isinstance(value, dict) and set(value) == {"mapping"}:
+        return {k: _unplain(v) for k, v in value["mapping"]}
+    return value
+
+
+# --- what the evidence framework found for one target ----------------------------------------------------------------
+
+
+def design_state(model: Any) -> State:
+    """The design of a regressor or of a classifier of two classes: levels 1 to 3."""
+    posterior = model.posterior_
+    header = {
+        "kernel": posterior.kernel.to_dict(),
+        "columns": model.columns_.tolist(),
+        "intercept": posterior.intercept,
+        "level3": asdict(model.level3_),
+    }
+    arrays = {
+        "X": posterior.X,
+        "y": model.y_fit_,
+        "alpha": posterior.alpha,
+        "inverse_factor": posterior.inverse_factor,
+        "kernel_means": posterior.kernel_means,
+    }
+    return State(header, arrays)
+
+
+def restore_design(model: Any, state: State) -> None:
+    """The design into an estimator whose surface is restored; arrays that do not belong together are refused."""
+    header, arrays = state
+    n, width = arrays["X"].shape
+    columns = header["columns"]
+    if len(columns) != width or not all(isinstance(c, int) and 0 <= c < model.n_features_in_ for c in columns):
+        raise ValueError(f"its header does not describe {width} inputs")
+    state.require_shapes({"X": (n, width), "y": (n,), "alpha": (n,), "inverse_factor": (n, n), "kernel_means": (n,)})
+    spec = header["level3"]
+    level2 = Level2(**(spec["level2"] | {"modes": tuple(Mode(*mode) for mode in spec["level2"]["modes"])}))
+    bars = {name: ErrorBars(*spec[name]) for name in ("mackay", "hessian")}
+    model.level3_ = Level3(**(spec | bars | {"level2": level2, "prior_sd": tuple(spec["prior_sd"])}))
+    model.kernel_ = kernel_from_dict(header["kernel"])
+    model.posterior_ = DualPosterior(
+        model.kernel_,
+        arrays["X"],
+        arrays["alpha"],
+        float(header["intercept"]),
+        level2.mu,
+        level2.zeta,
+        np.asfortranarray(arrays["inverse_factor"]),
+        arrays["kernel_means"],
+    )
+    model.X_fit_, model.y_fit_ = arrays["X"], arrays["y"]
+    model.columns_ = np.array(columns, dtype=int)
+    model.refinement_ = model.press_ = None
