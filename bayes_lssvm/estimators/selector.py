@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
 from ..levels.level3 import DEFAULT_PRIOR_SD
-from ..selection.inputs import KERNELS, backward_elimination, forward_selection
+from ..selection.input_sets import KERNELS
+from ..selection.inputs import backward_elimination, forward_selection
 from ..selection.path import SelectionPath
 from .common import MIN_POINTS, BinaryLabels, check_regression_targets
 

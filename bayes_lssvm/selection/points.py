@@ -189,9 +189,9 @@ def prune(
         if validation[0].shape[1] != X.shape[1]:
             raise ValueError(f"The validation set has {validation[0].shape[1]} columns, the training set {X.shape[1]}.")
     require_matrices(len(X), 6, "Prune a random subset.")
-    task = _Task(Objective(X, y, occam, as_prior_sd(prior_sd)), validation, retune, seed)
+    models = _Models(Objective(X, y, occam, as_prior_sd(prior_sd)), validation, retune, seed)
     start = as_kernel(kernel, X.shape[1])
-    step = task.step(np.arange(len(y)), task.tuned(start, np.arange(len(y)), refine_first))
+    step = models.step(np.arange(len(y)), models.tuned(start, np.arange(len(y)), refine_first))
     nothing = "The evidence of the points that are left says that there is no signal."
     steps, stopped = [step], nothing if step.status == "no signal" else ""
     reference = _reference(step)
@@ -207,7 +207,7 @@ def prune(
             elif min(np.sum(y[kept] > 0), np.sum(y[kept] < 0)) < _FEWEST:
                 stopped = f"A class would be left with fewer than {_FEWEST} points."
             else:
-                steps.append(task.next(steps[-1], kept))
+                steps.append(models.next(steps[-1], kept))
                 bar.update(int(remove.sum()))
                 if steps[-1].status == "no signal":
                     stopped = nothing
@@ -240,7 +240,7 @@ def _removed(step: PruningStep, y: Array, rule: str, fraction: float) -> AnyArra
 
 
 @dataclass(frozen=True)
-class _Task:
+class _Models:
     """Models of kept points, on given data."""
 
     objective: Objective

@@ -15,7 +15,7 @@ from bayes_lssvm.kernels import KERNEL_NAMES
 from bayes_lssvm.levels.moderation import MODERATIONS
 from bayes_lssvm.marginal.methods import METHODS
 from bayes_lssvm.multiclass import CODINGS, DECODINGS
-from bayes_lssvm.selection.inputs import KERNELS
+from bayes_lssvm.selection.input_sets import KERNELS
 
 ROOT = Path(__file__).parents[2]
 

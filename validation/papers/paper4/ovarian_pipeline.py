@@ -23,7 +23,8 @@ from bayes_lssvm.base.standardisation import Standardiser
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.estimators.sparse import SparseLSSVC
 from bayes_lssvm.kernels import Kernel, Linear
-from bayes_lssvm.selection.inputs import SelectionPath, forward_selection
+from bayes_lssvm.selection.inputs import forward_selection
+from bayes_lssvm.selection.path import SelectionPath
 
 SELECTED = ("LR", "LS-SVM lin", "LS-SVM RBF", "LS-SVM RBF, pruned")
 ALL_INPUTS = ("LR, all inputs", "LS-SVM lin, all inputs", "LS-SVM RBF, all inputs")
