@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .estimators.sparse import SparseLSSVC
     from .files import ModelFileError, load, save
     from .marginal import HyperPosterior, marginalise
+    from .marginal.ladder import ladder
     from .search.comparison import Comparison, compare
     from .trust import TrustReport, trust
 
@@ -60,6 +61,7 @@ __all__ = [
     "compare",
     "datasets",
     "kernels",
+    "ladder",
     "load",
     "marginalise",
     "priors",
@@ -86,6 +88,7 @@ _HOMES = {
     "estimators.sparse": ("SparseLSSVC",),
     "files": ("ModelFileError", "load", "save"),
     "marginal": ("HyperPosterior", "marginalise"),
+    "marginal.ladder": ("ladder",),
     "search.comparison": ("Comparison", "compare"),
     "trust": ("TrustReport",),
 }

@@ -26,7 +26,8 @@ from sklearn.utils.multiclass import type_of_target
 from .base.errors import quiet
 from .base.provenance import provenance
 from .base.typing import AnyArray, Array
-from .estimators import BayesianLSSVC, BayesianLSSVR
+from .estimators.classifier import BayesianLSSVC
+from .estimators.regressor import BayesianLSSVR
 from .kernels import Kernel, as_kernel
 from .marginal.ladder import Ladder, Rung, ladder
 from .marginal.posterior import HyperPosterior

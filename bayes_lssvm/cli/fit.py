@@ -13,10 +13,11 @@ from ..base.errors import ConstantFeatureWarning
 from ..base.memory import require_matrices
 from ..base.standardisation import Standardiser
 from ..base.text import InputError
-from ..estimators import BayesianLSSVC, BayesianLSSVR
 from ..estimators.choice import check_criterion
+from ..estimators.classifier import BayesianLSSVC
+from ..estimators.regressor import BayesianLSSVR
 from ..files import save
-from ..multiclass import PROBABILISTIC
+from ..multiclass.decodings import PROBABILISTIC
 from ..search.comparison import compare
 from .grammar import class_prior_from, parse_kernel
 from .output import STDOUT, check_output, emit_json, emit_text, rows_of, say, spoken_warnings, writing

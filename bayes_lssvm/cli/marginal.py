@@ -23,7 +23,7 @@ from ..base.tables import STDIN, read_table
 from ..base.text import InputError, plain
 from ..estimators.common import check_regression_targets
 from ..kernels import Kernel
-from ..marginal import marginalise
+from ..marginal.marginalise import marginalise
 from ..priors import HyperPrior
 from ..sampling.diagnostics import ChainsDidNotMixError
 from ..trust import trust

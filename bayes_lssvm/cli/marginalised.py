@@ -15,7 +15,7 @@ import numpy as np
 from ..base.standardisation import Standardiser
 from ..base.text import listed
 from ..base.typing import Array
-from ..marginal import HyperPosterior
+from ..marginal.posterior import HyperPosterior
 from ..priors import LogPrior
 from .output import rows_of
 from .training import Training

@@ -11,7 +11,8 @@ from .._version import __version__
 from ..base.tables import Table, read_table
 from ..base.text import InputError, listed, quoted
 from ..base.typing import Array
-from ..estimators import BayesianLSSVC, BayesianLSSVR
+from ..estimators.classifier import BayesianLSSVC
+from ..estimators.regressor import BayesianLSSVR
 from ..files import ModelFileError, load
 from .grammar import class_prior_from, costs_from
 from .output import STDOUT, check_output, csv_text, emit_csv, emit_json, emit_text, say, spoken_warnings

@@ -8,7 +8,8 @@ import numpy as np
 
 from .._version import __version__
 from ..base.text import listed
-from ..estimators import BayesianLSSVC, BayesianLSSVR
+from ..estimators.classifier import BayesianLSSVC
+from ..estimators.regressor import BayesianLSSVR
 from ..kernels import ARD
 from ..levels.level3 import ErrorBars, Level3
 from .output import rows_of

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, as_kernel
-from ..marginal import HyperPosterior, marginalise
+from ..marginal.marginalise import marginalise
+from ..marginal.posterior import HyperPosterior
 from ..priors import HyperPrior, LogPrior
 from .common import ClassPrior, LSSVMBase, ModeratedClassifier, check_regression_targets
 

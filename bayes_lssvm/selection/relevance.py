@@ -29,7 +29,8 @@ from ..base.typing import AnyArray, Array
 from ..kernels import ARD, RBF
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.objective import Objective
-from ..marginal import HyperPosterior, marginalise
+from ..marginal.marginalise import marginalise
+from ..marginal.posterior import HyperPosterior
 from ..priors import HyperPrior, LogPrior
 from ..search.refinement import best_ard, best_spherical
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bayes_lssvm._version import __version__
+from bayes_lssvm import __version__
 from bayes_lssvm.base.arviz import write_netcdf
 from bayes_lssvm.base.errors import BayesLSSVMWarning
 
