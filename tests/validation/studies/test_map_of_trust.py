@@ -18,18 +18,11 @@ from bayes_lssvm.marginal import laplace_evidence, marginalise
 from bayes_lssvm.priors import HyperPrior, Normal
 from bayes_lssvm.trust import LIMITS, trust
 from reports.draw.style import as_png
-from reports.pages.map_of_trust import (
-    Spot,
-    figure_map,
-    key_table,
-    outline,
-    page,
-    problems_of,
-    said,
-    spots_of,
-    thresholds,
-    verdict,
-)
+from reports.pages.map_of_trust import page
+from reports.pages.map_of_trust.figures import figure_map, outline
+from reports.pages.map_of_trust.sentences import threshold_words, verdict
+from reports.pages.map_of_trust.spots import Spot, problems_of, spots_of, thresholds
+from reports.pages.map_of_trust.tables import key_table
 from validation.harness import run
 from validation.registry import get_study
 from validation.studies.map_of_trust import GRIDS, PRIOR, STUDY, Simulation, is_trusted, measure, simulate
@@ -266,8 +259,8 @@ def test_a_threshold_must_hold_for_all_larger_n():
     assert set(thresholds(spots, lambda s: s.trusted).values()) == {1000}
     spots = made_up(lambda n, snr: 0.0 if n == 1000 else 1.0)
     assert set(thresholds(spots, lambda s: s.trusted).values()) == {None}
-    assert said({0.0: None, 1.0: 100, 3.0: 30}) == "from N = 30 at ratio 3, from N = 100 at ratio 1"
-    assert said({0.0: None}) == "nowhere"
+    assert threshold_words({0.0: None, 1.0: 100, 3.0: 30}) == "from N = 30 at ratio 3, from N = 100 at ratio 1"
+    assert threshold_words({0.0: None}) == "nowhere"
 
 
 def test_no_answer_is_not_within_half_a_nat():

@@ -16,7 +16,10 @@ from bayes_lssvm.kernels import RBF, Linear
 from bayes_lssvm.marginal import marginalise
 from bayes_lssvm.priors import Box, HyperPrior, Normal, hyper_prior_from_dict
 from reports.draw.style import as_png
-from reports.pages.prior_sensitivity import Answer, answers_of, key_table, page, verdict
+from reports.pages.prior_sensitivity import page
+from reports.pages.prior_sensitivity.answers import Answer, answers_of
+from reports.pages.prior_sensitivity.sentences import verdict
+from reports.pages.prior_sensitivity.tables import key_table
 from validation.harness import Cell, StudyData, load_data, run
 from validation.registry import get_study
 from validation.studies.prior_sensitivity import (

@@ -1,0 +1,190 @@
+"""What the map says, in sentences made from its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bayes_lssvm.trust import LIMITS
+
+from .spots import ENOUGH, NATS, Spot, median, problems_of, thresholds
+
+
+def verdict(spots: Sequence[Spot]) -> tuple[str, ...]:
+    """What the map says, in sentences made from its numbers."""
+    problems = problems_of(spots)
+    right = [s for s in spots if not s.mistaken]
+    return (
+        headline(spots),
+        "What holds in 90 % of the sets, from which number of points on and at which signal-to-noise ratios:",
+        *(_of_problem(name, own) for name, own in problems.items()),
+        _of_laplace(spots),
+        *_place_of_the_prior(right),
+        *_without_signal(right),
+        *_error_bars(right),
+        _modes(spots),
+        *_of_mistaken([s for s in spots if s.mistaken]),
+        *_predictions(right),
+    )
+
+
+def _of_problem(name: str, spots: Sequence[Spot]) -> str:
+    trusted = threshold_words(thresholds(spots, lambda s: s.trusted))
+    within = threshold_words(thresholds(spots, lambda s: s.within("mackay")))
+    return f"{name}: every check is good {trusted}; the evidence by 5.2 is within {NATS:g} nats {within}."
+
+
+def headline(spots: Sequence[Spot]) -> str:
+    """How much of the map can be trusted."""
+    good = [spot for spot in spots if spot.trusted >= ENOUGH]
+    if not good:
+        return "Nowhere on this map is every check of the closed forms good in 90 % of the sets: integrate instead."
+    return (
+        f"The closed forms can be trusted on {len(good)} of the {len(spots)} cells of this map, where every check of "
+        f"`bayes_lssvm.trust` is good in 90 % of the sets: all of them have a signal-to-noise ratio of at least "
+        f"{min(s.snr for s in good):g} and N of at least {min(s.n for s in good)}."
+    )
+
+
+def threshold_words(found: dict[float, int | None]) -> str:
+    """Thresholds in words: "from N = 30 at ratio 10, from N = 100 at ratios 1 and 3"; other ratios are left out."""
+    groups: dict[int, list[str]] = {}
+    for snr, n in found.items():
+        if n is not None:
+            groups.setdefault(n, []).append(ratio_words(snr))
+    parts = [f"from N = {n} at ratio{'s' * (len(groups[n]) > 1)} {_listed(groups[n])}" for n in sorted(groups)]
+    return ", ".join(parts) or "nowhere"
+
+
+def ratio_words(snr: float) -> str:
+    """A signal-to-noise ratio in words."""
+    return "0 (no signal)" if snr == 0.0 else f"{snr:g}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def _of_laplace(spots: Sequence[Spot]) -> str:
+    low = min(spots, key=lambda s: s.within("laplace"))
+    worst = max(float(np.nanmedian(np.abs(s.column("laplace")))) for s in spots)
+    if low.within("laplace") >= ENOUGH:
+        return (
+            f"Laplace's method with the prior in it is within {NATS:g} nats in 90 % of the sets everywhere on the map; "
+            f"its median error is at most {worst:.2f} nats."
+        )
+    return (
+        f"Laplace's method with the prior in it is within {NATS:g} nats in {100 * low.within('laplace'):.0f} % of the "
+        f"sets at its worst (N = {low.n}, {_name(low)}, signal-to-noise {ratio_words(low.snr)}); its "
+        f"median error is at most {worst:.2f} nats."
+    )
+
+
+def _place_of_the_prior(spots: Sequence[Spot]) -> tuple[str, ...]:
+    """What 5.2 loses by taking the prior as its width, where there is most signal."""
+    clear = _clear(spots)
+    most = [s for s in clear if s.snr == max(one.snr for one in clear)]
+    if not most:
+        return ()
+    hessian, laplace = (median(np.concatenate([s.column(name) for s in most])) for name in ("hessian", "laplace"))
+    if not hessian - abs(laplace) > 0.5 * NATS:
+        return ()
+    return (
+        f"At signal-to-noise {most[0].snr:g} and N ≥ 100, 5.2 is {hessian:.2f} nats too large at the median even with "
+        f"the exact Hessian, where Laplace's method is off by {abs(laplace):.3f}: 5.2 counts the prior's width and not "
+        "where its middle is, and ζ is far from there.",
+    )
+
+
+def _without_signal(spots: Sequence[Spot]) -> tuple[str, ...]:
+    pure = [s for s in spots if s.snr == 0.0]
+    if not pure:
+        return ()
+    lost = np.mean(np.concatenate([s.column("no_mode") for s in pure]))
+
+    def off(n: int) -> str:
+        errors = np.concatenate([s.column("mackay") for s in pure if s.n == n])
+        return f"{float(np.nanmedian(np.abs(errors))):.1f} nats at N = {n}"
+
+    fewest, most = min(s.n for s in pure), max(s.n for s in pure)
+    return (
+        f"Without signal level 2 has no mode (γ → 0 or ∞) in {100 * lost:.0f} % of the sets, and 5.2 is off by a "
+        f"median of {off(fewest)} and {off(most)}.",
+    )
+
+
+def _clear(spots: Sequence[Spot]) -> list[Spot]:
+    return [s for s in spots if s.snr >= 1.0 and s.n >= 100]
+
+
+def _error_bars(spots: Sequence[Spot]) -> tuple[str, ...]:
+    clear = problems_of(_clear(spots))
+    if not clear:
+        return ()
+
+    def span(name: str) -> str:
+        medians = [np.nanmedian(np.concatenate([s.column(name) for s in own])) for own in clear.values()]
+        low, high = float(min(medians)), float(max(medians))
+        return f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"
+
+    return (
+        f"With N ≥ 100 and signal-to-noise ≥ 1, MacKay's error bar of log μ is {span('mackay_log_mu')} times the exact "
+        f"standard deviation (medians of the problems) and that of log ζ {span('mackay_log_zeta')} times; the "
+        f"Hessian's are {span('hessian_log_mu')} and {span('hessian_log_zeta')} times.",
+    )
+
+
+def _modes(spots: Sequence[Spot]) -> str:
+    shares = [spot.share(spot.column("n_modes") >= 2.0) for spot in spots]
+    most = spots[int(np.argmax(shares))]
+    total = float(np.mean(np.concatenate([s.column("n_modes") >= 2.0 for s in spots])))
+    if total == 0.0:
+        return "The posterior of μ and ζ under this prior has one mode on every set."
+    return (
+        f"The posterior of μ and ζ has two modes or more in {100 * total:.1f} % of the sets, most often "
+        f"({100 * max(shares):.0f} %) at N = {most.n}, {_name(most)}, signal-to-noise "
+        f"{ratio_words(most.snr)}."
+    )
+
+
+def _name(spot: Spot) -> str:
+    return next(iter(problems_of([spot])))
+
+
+def _of_mistaken(spots: Sequence[Spot]) -> tuple[str, ...]:
+    """What a kernel that is too wide does, where there is a signal to be seen."""
+    seen = [s for s in spots if s.snr >= 1.0]
+    if not seen:
+        return ()
+    far = [s for s in seen if s.n == max(one.n for one in seen)]
+    two = np.mean(np.concatenate([s.column("n_modes") >= 2.0 for s in seen]))
+    trusted = np.mean(np.concatenate([s.column("trusted") == 1.0 for s in seen]))
+    off = median(np.abs(np.concatenate([s.column("mackay") for s in far])))
+    laplace = median(np.abs(np.concatenate([s.column("laplace") for s in far])))
+    return (
+        f"With a kernel taken for {seen[0].assumed_sigma / seen[0].sigma:.2g} times as wide as it is, and "
+        f"signal-to-noise ≥ 1, the posterior has two modes or more in {100 * two:.0f} % of the sets and every check is "
+        f"good in {100 * trusted:.0f} %; at N = {far[0].n} 5.2 is off by a median of {off:.1f} nats and Laplace's "
+        f"method by {laplace:.2f}.",
+    )
+
+
+def _predictions(spots: Sequence[Spot]) -> tuple[str, ...]:
+    """From which N on plug-in predictions are as good as integrated ones, over all problems."""
+    limit = LIMITS["regression"][0]
+    seen = [s for s in spots if s.snr >= 1.0]
+    bad = [s for s in seen if s.share(s.column("change") <= limit) < ENOUGH]
+    if not seen:
+        return ()
+    largest = max(s.n for s in seen)
+    after = sorted({s.n for s in seen if s.n > max((b.n for b in bad), default=0)})
+    if after:
+        end = f"of every problem from N = {after[0]} on"
+    else:
+        names = _listed(list(problems_of([b for b in bad if b.n == largest])))
+        end = f"of the problems other than {names}, where even N = {largest} is not enough"
+    return (
+        f"With signal-to-noise ≥ 1 fixing μ and ζ moves no prediction by more than {limit:g} of its standard "
+        f"deviations in 90 % of the sets {end}.",
+    )

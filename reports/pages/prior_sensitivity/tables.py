@@ -1,0 +1,68 @@
+"""Tables of prior sensitivity: the answers, the posterior's moments, and the control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from reports.frame.page import Row, Table
+from validation.studies.prior_sensitivity import PARAMETERS
+
+from .answers import SYMBOLS, Answer, kind_of
+from .sentences import signed
+
+
+def _grouped(answers: Sequence[Answer], cells: Callable[[Answer], tuple[str, ...]]) -> tuple[Row, ...]:
+    rows: list[Row] = []
+    heads = {"all": "All log parameters", **{key: f"{symbol} alone" for key, symbol in PARAMETERS.items()}}
+    for group, head in heads.items():
+        own = [a for a in answers if a.group == group]
+        rows += [Row(head)] * bool(own) + [Row(f"  {a.label}{' †' * a.endless}", cells(a)) for a in own]
+    return tuple(rows)
+
+
+def key_table(reference: Answer, answers: Sequence[Answer]) -> Table:
+    """Evidence, Bayes factors, σ, and what happens to predictions."""
+
+    def cells(a: Answer) -> tuple[str, ...]:
+        score = a.values.get("log_score")
+        return (
+            signed(a.log_evidence),
+            signed(a.bayes_factor),
+            signed(a.held_bayes_factor),
+            f"{a.values['sigma']:.3g}",
+            "–" if a is reference else f"{a.change_from(reference):.3f}",
+            "–" if score is None else signed(score, 4),
+        )
+
+    kind = "worst ΔP" if kind_of(reference) == "probability" else "worst change, sd"
+    header = ("prior", "log evidence", "log B, σ free", "log B, σ held", "σ", kind, "log score")
+    note = (
+        f"log B: RBF against linear, with σ integrated out and with σ held at {reference.values['held_sigma']:.3f}. "
+        f"The column σ has the highest posterior density of log σ. Changes are from {reference.label} on all, which "
+        "the other parameters have where one is named alone."
+    )
+    if any(a.endless for a in answers):
+        note += " †: the integral is cut off at the end of the range that is searched."
+    return Table("What the answers owe to the prior", header, _grouped(answers, cells), note)
+
+
+def moments_table(answers: Sequence[Answer]) -> Table:
+    """Posterior means and standard deviations."""
+
+    def cells(a: Answer) -> tuple[str, ...]:
+        return tuple(f"{signed(a.values['mean'][name])} ± {a.values['sd'][name]:.2f}" for name in SYMBOLS)
+
+    rows = _grouped(answers, cells)
+    return Table("Posterior means and standard deviations", ("prior", *SYMBOLS.values()), rows)
+
+
+def control_table(permuted: Sequence[Answer]) -> Table:
+    """The same for targets in random order, σ held."""
+
+    def cells(a: Answer) -> tuple[str, ...]:
+        moments = [f"{signed(a.values['mean'][name])} ± {a.values['sd'][name]:.2f}" for name in ("mu", "zeta")]
+        return (signed(a.values["log_evidence"]["held"]), signed(a.held_bayes_factor), *moments)
+
+    header = ("prior", "log evidence", "log B", "log μ", "log ζ")
+    note = "σ held at the same width as above; log B is the RBF kernel's against the linear one."
+    return Table("Control: permuted targets", header, _grouped(permuted, cells), note)
