@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .page import Row, Table
+from .words import number
 
 if TYPE_CHECKING:
     from validation.harness import Check, StudyResult
@@ -39,13 +40,6 @@ class Diagnostics(NamedTuple):
     summary: Table | None
     failed: Table | None
     passed: Table | None
-
-
-def number(value: float | None) -> str:
-    """A number with four digits and a true minus sign; a dash where there is none."""
-    if value is None or math.isnan(value):
-        return "–"
-    return f"{value:.4g}".replace("-", "−")
 
 
 def diagnostics(result: StudyResult) -> Diagnostics:

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from reports.draw.style import BLACK, BLUE, GREEN, ORANGE, PALE, PURPLE, VERMILION, new_figure
 from reports.frame.page import Page, Picture, Row, Section, Table
+from reports.frame.words import number
 from validation.harness import StudyResult
 from validation.papers.paper0.algorithms import NO_REPEATS
 from validation.papers.paper0.published import AVERAGE_RANKS, AVERAGES, COLUMNS, SIGN_TEST, SIZES
@@ -163,7 +164,7 @@ def _proper(result: StudyResult) -> tuple[str, ...]:
         return ()
     means = {c: float(np.mean([_mean(scores, row, c) for row in rows])) for c in columns}
     order = sorted(columns, key=lambda c: -means[c])
-    listed = ", ".join(f"{c} {_number(means[c])}" for c in order)
+    listed = ", ".join(f"{c} {number(means[c], '.3f')}" for c in order)
     return (f"Mean log score over {len(rows)} sets, best first: {listed} nats.",)
 
 
@@ -226,13 +227,9 @@ def _score_table(scores: Scores, columns: list[str], title: str, unit: str) -> T
             best = (max if "larger" in unit else min)(
                 (v for v in values.values() if math.isfinite(v)), default=math.nan
             )
-            cells = [_number(v) + (" ★" if v == best else "") for v in values.values()]
+            cells = [number(v, ".3f") + (" ★" if v == best else "") for v in values.values()]
             rows.append(Row(row, tuple(cells)))
     return Table(f"{title} ({unit})", ("", *columns), tuple(rows), "★ best of the row.")
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}".replace("-", "−") if math.isfinite(value) else "–"
 
 
 def _probabilities(result: StudyResult) -> Section:

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from reports.frame.page import Page, Section
+from reports.frame.page import Page
 from validation.harness import StudyResult
 from validation.papers.paper2.table3 import DECODINGS, table
 
-from .paper2_table2 import (
-    against_section,
-    decoding_sentences,
-    decodings_picture,
-    kernel_view,
-    left_out_sentences,
-    orders_table,
-    pictures_of,
-    ties_table,
-)
-from .papers import comparison_table, verdict_sentences
+from .paper2_codings import coding_page
 
 INTRODUCTION = (
     "Table III of paper 2 (Van Gestel et al., 2002) is its Table II with support vector machines in place of LS-SVMs, "
@@ -38,25 +28,6 @@ METHODS = (
 
 def page(result: StudyResult) -> Page:
     """Table III with everything that belongs to it."""
-    shown = table(result)
-    orders = orders_table(result, shown, DECODINGS)
-    return Page(
-        name=result.study,
-        title=result.title,
-        introduction=INTRODUCTION,
-        verdict=(*verdict_sentences(shown), *decoding_sentences(result, DECODINGS)),
-        key_table=comparison_table(kernel_view(shown, "linear"), title=f"{shown.source}, linear kernel"),
-        sections=(
-            Section("RBF kernel", tables=(comparison_table(kernel_view(shown, "rbf"), title=f"{shown.source}, RBF"),)),
-            against_section(shown),
-            Section(
-                "Loss function against Hamming decoding", pictures=pictures_of(decodings_picture(result, DECODINGS))
-            ),
-            Section(
-                "What decides ties, and the order of classes",
-                tables=(ties_table(result, shown), *((orders,) if orders is not None else ())),
-            ),
-        ),
-        methods=(*METHODS, *left_out_sentences(result)),
-        result=result,
+    return coding_page(
+        result, table(result), DECODINGS, second="Loss function", introduction=INTRODUCTION, methods=METHODS
     )

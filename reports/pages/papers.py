@@ -16,13 +16,13 @@ from matplotlib.lines import Line2D
 
 from reports.draw.style import BLUE, GREEN, GREY, PALE, VERMILION, new_figure
 from reports.frame.page import Picture, Row, Table, plain_label
+from reports.frame.words import NONE
 from validation.papers.table import Entry, Published, ReproducedTable, Verdict
 
 MARKS: dict[Verdict, str] = {"reproduced": "=", "better": "▲", "worse": "▼", "ours alone": "", "not computed": ""}
 COLOURS: dict[Verdict, str] = {"reproduced": BLUE, "better": GREEN, "worse": VERMILION}
 SHAPES: dict[Verdict, str] = {"reproduced": "o", "better": "^", "worse": "v"}
 ACROSS = 4  # panels side by side
-NONE = "–"
 
 
 def counts(tables: Sequence[ReproducedTable]) -> dict[Verdict, int]:

@@ -21,10 +21,11 @@ from reports.__main__ import main
 from reports.command import gallery
 from reports.command.plan import make_plan
 from reports.draw.style import as_png
-from reports.frame.diagnostics import diagnostics, number, warnings_of
+from reports.frame.diagnostics import diagnostics, warnings_of
 from reports.frame.html import draw, symbols
 from reports.frame.index import groups, write_index
 from reports.frame.page import Page, Picture, Row, Section, Table, plain_label
+from reports.frame.words import number
 from reports.frame.write import stem, write_page
 from reports.pages import PAGES
 from validation.harness import Cell, Check, FinishedCell, StudyResult

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from math import isfinite
 
 from reports.frame.page import Page, Picture, Row, Section, Table
+from reports.frame.words import joined, minus
 from validation.harness import StudyResult
 from validation.studies.bayes_factors import ANALYTIC, RUNGS, SAMPLED, Evidence, Flip, compare, evidences, words
 from validation.studies.bayes_factors.comparison import DESIGN, Ladder, sampled
 
-from .figures import forest, heat_map, minus
-from .sentences import STANDARD_ERRORS, count, distances, joined, label, offset, spoken, verdict
+from .figures import forest, heat_map
+from .sentences import STANDARD_ERRORS, count, distances, label, offset, spoken, verdict
 
 INTRODUCTION = (
     "Which kernel do the data prefer, and by how much? The log Bayes factor of two kernels is the difference of their "

@@ -27,6 +27,7 @@ from reports.draw.style import (
     VERMILION,
     new_figure,
 )
+from reports.frame.words import minus
 from validation.studies.bayes_factors import MODELS, Evidence, Flip
 from validation.studies.bayes_factors.comparison import Ladder
 
@@ -51,11 +52,6 @@ MARKS = {
     "weights": Mark("weight-space NUTS", ORANGE, "P"),
     "importance": Mark("importance draws", BLACK, "x"),
 }
-
-
-def minus(text: str) -> str:
-    """A number with a true minus sign."""
-    return text.replace("-", "−")
 
 
 def _colours() -> tuple[ListedColormap, BoundaryNorm]:

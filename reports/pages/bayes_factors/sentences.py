@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import isfinite
 
+from reports.frame.words import joined, minus
 from validation.harness import StudyResult
 from validation.studies.bayes_factors import ANALYTIC, MODELS, RUNGS, SAMPLED, Evidence, Flip, words
 from validation.studies.bayes_factors.comparison import DESIGN, Ladder, n_pairs, worst_pair
-
-from .figures import minus
 
 STANDARD_ERRORS = 3.0
 
@@ -126,8 +125,3 @@ def offset(ladder: Ladder, rung: str, name: str) -> str:
 def count(number: int, what: str) -> str:
     """A number of things."""
     return f"{number} {what}" + ("" if number == 1 else "s")
-
-
-def joined(names: list[str]) -> str:
-    """Names with commas and an "and"."""
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reports.frame.page import Page, Picture, Row, Section, Table
+from reports.frame.words import number
 from validation.harness import FinishedCell, StudyResult
 
 from .bars import (
@@ -94,7 +95,7 @@ def _sd_cells(b: Bars, parameter: str) -> tuple[str, ...]:
 
 
 def _correlation_cells(b: Bars, pair: str) -> tuple[str, ...]:
-    found = [_signed(values["correlation"][pair]) for values in (b.mackay, b.hessian, b.exact)]
+    found = [number(values["correlation"][pair], "+.3f") for values in (b.mackay, b.hessian, b.exact)]
     return (*found, _sampled(b, "correlation", pair), "–")
 
 
@@ -108,13 +109,9 @@ def _sampled(b: Bars, kind: str, quantity: str) -> str:
     if "collapsed" not in b.sampled:
         return "–"
     values = b.sampled["collapsed"].values
-    number = values[kind][quantity]
-    shown = _signed(number) if kind == "correlation" else f"{number:.3f}"
+    value = values[kind][quantity]
+    shown = number(value, "+.3f") if kind == "correlation" else f"{value:.3f}"
     return f"{shown} ± {values['errors'][kind][quantity]:.3f}"
-
-
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.3f}".replace("-", "−")
 
 
 def distance_table(result: StudyResult) -> Table:

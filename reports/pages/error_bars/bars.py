@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from scipy.stats import norm
 
+from reports.frame.words import number
 from validation.harness import FinishedCell, StudyResult
 
 SYMBOLS = {"log_mu": "log μ", "log_zeta": "log ζ", "log_sigma": "log σ"}
@@ -192,11 +193,11 @@ def _about_correlations(bars: tuple[Bars, ...]) -> str:
     value, pair, where = largest
     names = " and ".join(SYMBOLS[name] for name in pair.split())
     said = (
-        f"MacKay takes log μ and log ζ as uncorrelated; the largest exact correlation is {_signed(value)}, of {names} "
+        "MacKay takes log μ and log ζ as uncorrelated; the largest exact correlation is "
+        f"{number(value, '+.2f')}, of {names} for {where.label}"
     )
-    said += f"for {where.label}"
     by_hessian = where.hessian["correlation"][pair]
-    return said + (f" (the Hessian says {_signed(by_hessian)})." if by_hessian is not None else ".")
+    return said + (f" (the Hessian says {number(by_hessian, '+.2f')})." if by_hessian is not None else ".")
 
 
 def _about_sampling(result: StudyResult) -> str:
@@ -235,7 +236,3 @@ def _about_modes(bars: tuple[Bars, ...]) -> tuple[str, ...]:
         return ()
     listed = ", ".join(f"{b.label} ({b.n_modes})" for b in several)
     return (f"More than one mode: {listed}. A formula at one mode cannot know the spread between them.",)
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")

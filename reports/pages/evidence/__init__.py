@@ -8,6 +8,7 @@ import numpy as np
 
 from bayes_lssvm.base.typing import Array
 from reports.frame.page import Page, Picture, Row, Section, Table
+from reports.frame.words import number
 from validation.harness import StudyResult
 
 from .figures import curves, errors, modes, occam
@@ -80,7 +81,7 @@ def key_table(result: StudyResult, curve: Ladder) -> Table:
                 words,
                 (
                     f"{found['sigma']:.5g}" + (" (edge)" if found["at_edge"] else ""),
-                    _number(found["value"], 3),
+                    number(found["value"], ".3f"),
                     f"{max(loss(result, rung), 0.0):.4f}",
                     within,
                     everywhere,
@@ -104,11 +105,7 @@ def key_table(result: StudyResult, curve: Ladder) -> Table:
 
 
 def _largest(error: Array) -> str:
-    return _number(float(error[np.nanargmax(np.abs(error))]), 3, sign=True)
-
-
-def _number(value: float, digits: int, *, sign: bool = False) -> str:
-    return f"{value:{'+' if sign else ''}.{digits}f}".replace("-", "−")
+    return number(float(error[np.nanargmax(np.abs(error))]), "+.3f")
 
 
 def sampled_table(result: StudyResult) -> Table:
@@ -117,9 +114,9 @@ def sampled_table(result: StudyResult) -> Table:
         Row(
             f"σ = {b['sigma']:g}, {PROGRAMS[b['program']]}",
             (
-                _number(b["exact"], 4),
-                f"{_number(b['log_evidence'], 4)} ± {b['error']:.4f}",
-                _number(b["log_evidence"] - b["exact"], 4, sign=True),
+                number(b["exact"], ".4f"),
+                f"{number(b['log_evidence'], '.4f')} ± {b['error']:.4f}",
+                number(b["log_evidence"] - b["exact"], "+.4f"),
                 f"{abs(b['z']):.1f}",
                 f"{b['min_ess']:.0f}",
             ),

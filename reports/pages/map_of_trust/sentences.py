@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bayes_lssvm.trust import LIMITS
+from reports.frame.words import joined
 
 from .spots import ENOUGH, NATS, Spot, median, problems_of, thresholds
 
@@ -53,17 +54,13 @@ def threshold_words(found: dict[float, int | None]) -> str:
     for snr, n in found.items():
         if n is not None:
             groups.setdefault(n, []).append(ratio_words(snr))
-    parts = [f"from N = {n} at ratio{'s' * (len(groups[n]) > 1)} {_listed(groups[n])}" for n in sorted(groups)]
+    parts = [f"from N = {n} at ratio{'s' * (len(groups[n]) > 1)} {joined(groups[n])}" for n in sorted(groups)]
     return ", ".join(parts) or "nowhere"
 
 
 def ratio_words(snr: float) -> str:
     """A signal-to-noise ratio in words."""
     return "0 (no signal)" if snr == 0.0 else f"{snr:g}"
-
-
-def _listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
 
 def _of_laplace(spots: Sequence[Spot]) -> str:
@@ -182,7 +179,7 @@ def _predictions(spots: Sequence[Spot]) -> tuple[str, ...]:
     if after:
         end = f"of every problem from N = {after[0]} on"
     else:
-        names = _listed(list(problems_of([b for b in bad if b.n == largest])))
+        names = joined(list(problems_of([b for b in bad if b.n == largest])))
         end = f"of the problems other than {names}, where even N = {largest} is not enough"
     return (
         f"With signal-to-noise ≥ 1 fixing μ and ζ moves no prediction by more than {limit:g} of its standard "

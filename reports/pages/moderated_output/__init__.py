@@ -8,12 +8,13 @@ import numpy as np
 
 from bayes_lssvm.base.typing import AnyArray
 from reports.frame.page import Page, Picture, Row, Section, Table
+from reports.frame.words import joined, number
 from validation.harness import StudyResult
 from validation.harness.scores import Gain, ReliabilityBin, binary_scores, log_score_gain, reliability
 from validation.studies.moderated_output import LABELS
 
 from .figures import Places, diagrams, differences, maps
-from .sentences import EXACT, Difference, Probabilities, difference, joined, signed, verdict
+from .sentences import EXACT, Difference, Probabilities, difference, verdict
 
 INTRODUCTION = (
     "The moderated output turns an LS-SVM's latent value into a class probability with the weights and the bias "
@@ -95,7 +96,7 @@ def _key_table(
     for name, p in found.items():
         s = binary_scores(p.test, truth)
         own = gains.get(name)
-        change = "–" if own is None or name == "plug-in" else f"{signed(own.mean)} ± {own.error:.4f}"
+        change = "–" if own is None or name == "plug-in" else f"{number(own.mean, '+.4f')} ± {own.error:.4f}"
         outside = f"{sum(b.outside for b in calibration[name])} of {len(calibration[name])}"
         log_score = f"{s.log_score:.4f}".replace("-", "−")
         numbers = (f"{s.accuracy:.3f}", log_score, change, f"{s.brier:.4f}", f"{s.calibration_error:.4f}", outside)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayes_lssvm.base.typing import AnyArray, Array
+from reports.frame.words import joined, number
 from validation.harness.scores import Gain, ReliabilityBin
 from validation.studies.moderated_output import LABELS
 
@@ -148,7 +149,7 @@ def _of_sampling(sampled: Probabilities, exact: Probabilities) -> str:
 def _of_scores(gains: Mapping[str, Gain]) -> str:
     others = {name: g for name, g in gains.items() if name != "plug-in"}
     clear = {name: g for name, g in others.items() if g.clear}
-    said = ", ".join(f"{LABELS[n]} {signed(g.mean)} ± {g.error:.4f}" for n, g in others.items())
+    said = ", ".join(f"{LABELS[n]} {number(g.mean, '+.4f')} ± {g.error:.4f}" for n, g in others.items())
     if not clear:
         return (
             f"No method's log score differs from the plug-in's by more than two standard errors on the test set "
@@ -167,16 +168,6 @@ def _of_calibration(calibration: Mapping[str, tuple[ReliabilityBin, ...]]) -> st
     )
     bins = max(len(b) for b in calibration.values())
     return f"Bins of the reliability diagram outside their 95 % band (about {0.05 * bins:.1f} expected): {said}."
-
-
-def signed(value: float) -> str:
-    """Four digits with a true sign."""
-    return f"{value:+.4f}".replace("-", "−")
-
-
-def joined(names: list[str]) -> str:
-    """Names with commas and an "and"."""
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
 
 
 def _verb(names: list[str]) -> str:

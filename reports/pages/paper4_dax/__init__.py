@@ -8,12 +8,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from reports.frame.page import Page, Row, Section, Table
+from reports.frame.words import number
 from validation.harness import StudyResult
 from validation.papers.paper4.dax import BLOCKS, DAYS, STUDY, WINDOW, Trading, table, trading
 from validation.papers.paper4.dax_strategy import COST, hit_rate
 
 from .figures import DAYS_IN_YEAR, FIRST_DAY, profit_picture, times, volatility_picture
-from .sentences import number, verdict
+from .sentences import verdict
 
 INTRODUCTION = (
     "Paper 4 (Suykens, lecture 7) forecasts the DAX one day ahead by an LS-SVM designed by the evidence, lets a second "
@@ -70,13 +71,13 @@ def key_table(found: Mapping[str, Trading]) -> Table:
             Row(
                 name,
                 (
-                    number(hit_rate(own.held, own.returns)),
-                    number(test.p_value, 2),
-                    number(float(own.before_costs.sum())),
-                    number(float(own.after_costs.sum())),
-                    number(own.turnover, 0),
-                    number(own.break_even if own.turnover > 1.0 else math.nan, 3),
-                    number(float(own.log_score.mean()), 4),
+                    number(hit_rate(own.held, own.returns), ".1f"),
+                    number(test.p_value, ".2f"),
+                    number(float(own.before_costs.sum()), ".1f"),
+                    number(float(own.after_costs.sum()), ".1f"),
+                    number(own.turnover, ".0f"),
+                    number(own.break_even if own.turnover > 1.0 else math.nan, ".3f"),
+                    number(float(own.log_score.mean()), ".4f"),
                 ),
             )
         )
@@ -109,7 +110,7 @@ def coverage_table(found: Mapping[str, Trading]) -> Table:
         own = found[name]
         inside = np.abs(own.returns - own.mean) <= 1.6449 * own.sd
         cells = (100 * inside.mean(), 100 * inside[quiet].mean(), 100 * inside[~quiet].mean())
-        rows.append(Row(name, tuple(number(float(c)) for c in cells)))
+        rows.append(Row(name, tuple(number(float(c), ".1f") for c in cells)))
     return Table(
         "Returns inside the 90 % error bars, %",
         ("", "all days", "days forecast quiet", "days forecast wild"),
@@ -128,7 +129,7 @@ def design_table(result: StudyResult) -> Table:
         begins = FIRST_DAY + (s["first"] + 1) / DAYS_IN_YEAR
         cells = (
             *(str(own[f"{name} order"]) for name in ("AR", "ARX", "LS-SVM")),
-            number(own["log_gain"], 2),
+            number(own["log_gain"], ".2f"),
             own["status"],
             own["volatility_status"],
             own["weighted_status"],

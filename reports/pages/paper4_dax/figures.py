@@ -9,11 +9,10 @@ import numpy as np
 from bayes_lssvm.base.typing import Array
 from reports.draw.style import BLACK, BLUE, GREEN, GREY, PURPLE, VERMILION, new_figure
 from reports.frame.page import Picture
+from reports.frame.words import number
 from validation.harness import StudyResult
 from validation.papers.paper4.dax import Trading
 from validation.papers.paper4.dax_strategy import COST
-
-from .sentences import number
 
 LOOKS = {
     "LS-SVM + volatility": (VERMILION, "-", 2.2),
@@ -49,7 +48,7 @@ def profit_picture(found: Mapping[str, Trading], when: Array) -> Picture:
             axes.xaxis.set_major_formatter("{x:.1f}")
         before.set_ylabel("cumulative profit, % of the stake")
         figure.legend(*before.get_legend_handles_labels(), loc="outside lower center", ncols=5)
-    ends = ", ".join(f"{name} {number(float(own.after_costs.sum()))} %" for name, own in found.items())
+    ends = ", ".join(f"{name} {number(float(own.after_costs.sum()), '.1f')} %" for name, own in found.items())
     return Picture(
         "profit",
         figure,

@@ -7,14 +7,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from bayes_lssvm.base.typing import Array
+from reports.frame.words import number
 from validation.harness import StudyResult
 from validation.papers.paper4.dax import Trading
 from validation.papers.paper4.dax_strategy import COST, DAYS_A_YEAR
-
-
-def number(value: float, digits: int = 1) -> str:
-    """A number, or a dash where there is none."""
-    return f"{value:.{digits}f}".replace("-", "−") if math.isfinite(value) else "–"
 
 
 def difference(a: Array, b: Array) -> tuple[float, float]:
@@ -35,7 +31,7 @@ def _edge(found: Mapping[str, Trading]) -> str:
         if name == "buy and hold":
             continue
         mean, error = difference(own.after_costs, hold.after_costs)
-        parts.append(f"{name} {number(DAYS_A_YEAR * mean)} ± {DAYS_A_YEAR * error:.1f}")
+        parts.append(f"{name} {number(DAYS_A_YEAR * mean, '.1f')} ± {DAYS_A_YEAR * error:.1f}")
         if mean > 2.0 * error and error > 0.0:
             better.append(name)
     start = (
@@ -43,8 +39,9 @@ def _edge(found: Mapping[str, Trading]) -> str:
         if not better
         else f"After costs of {100 * COST:g} % {', '.join(better)} beat buy and hold by more than two standard errors"
     )
+    earned = number(DAYS_A_YEAR * float(hold.after_costs.mean()), ".1f")
     return (
-        f"{start}. Buy and hold earned {number(DAYS_A_YEAR * float(hold.after_costs.mean()))} % of the stake a year; "
+        f"{start}. Buy and hold earned {earned} % of the stake a year; "
         f"differences from it, in % a year: {', '.join(parts)}."
     )
 
@@ -55,7 +52,7 @@ def _order(found: Mapping[str, Trading]) -> str:
     return (
         f"The lecture's figure names LS-SVM + volatility, ARX, buy and hold, AR; by profit after costs the order here "
         f"is {', '.join(order)}. Volatility correction changes the profit of the LS-SVM by "
-        f"{number(DAYS_A_YEAR * mean)} ± {DAYS_A_YEAR * error:.1f} % a year."
+        f"{number(DAYS_A_YEAR * mean, '.1f')} ± {DAYS_A_YEAR * error:.1f} % a year."
     )
 
 
@@ -87,6 +84,6 @@ def _by_volatility(found: Mapping[str, Trading]) -> str:
     mean, error = difference(found["LS-SVM + volatility"].log_score, found["LS-SVM"].log_score)
     known = "is predictable" if mean > 2.0 * error else "is not shown to be predictable"
     return (
-        f"Volatility {known}: with it the log score of the LS-SVM changes by {number(mean, 3)} ± {error:.3f} nats a "
-        "day. That is a matter of error bars, not of the sign of the forecast."
+        f"Volatility {known}: with it the log score of the LS-SVM changes by {number(mean, '.3f')} ± {error:.3f} nats "
+        "a day. That is a matter of error bars, not of the sign of the forecast."
     )
