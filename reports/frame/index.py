@@ -28,7 +28,7 @@ REPRODUCTION = "reproduction"
 TABLES_HEADING = "The papers' tables"
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """A page in the index; `thumbnail` is an address that needs no network, or empty."""
 
     file: str
@@ -44,7 +44,7 @@ class Group(NamedTuple):
     """The pages of one data set."""
 
     heading: str
-    entries: tuple[Entry, ...]
+    entries: tuple[IndexEntry, ...]
 
 
 def write_index(folder: Path, *, title: str, introduction: str) -> Path:
@@ -55,7 +55,7 @@ def write_index(folder: Path, *, title: str, introduction: str) -> Path:
 
 def groups(folder: Path) -> tuple[Group, ...]:
     """The pages of a folder by data set: Ripley's first, then simulated data and the papers' tables."""
-    found: dict[str, list[Entry]] = {}
+    found: dict[str, list[IndexEntry]] = {}
     records = [record for path in sorted(folder.glob("*.json")) if (record := _read(path, folder)) is not None]
     for record in sorted(records, key=_order):
         found.setdefault(_heading(record), []).append(_entry(record, folder))
@@ -91,8 +91,8 @@ def _heading(record: dict[str, Any]) -> str:
     return f"Data: {data['name']} ({data['n']} points, {data['d']} input{'s' if data['d'] != 1 else ''})"
 
 
-def _entry(record: dict[str, Any], folder: Path) -> Entry:
-    return Entry(
+def _entry(record: dict[str, Any], folder: Path) -> IndexEntry:
+    return IndexEntry(
         record["file"],
         record["title"],
         record["study"],

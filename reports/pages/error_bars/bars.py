@@ -57,7 +57,7 @@ class Bars:
         return float("inf") if value is None else value / float(self.exact["sd"][parameter])
 
 
-class Figure(NamedTuple):
+class SampledNumber(NamedTuple):
     """A sampled number beside the exact one."""
 
     problem: str
@@ -115,10 +115,10 @@ def sampled_cells(result: StudyResult) -> Iterator[FinishedCell]:
     return (cell for cell in computed(result) if cell.cell.settings["program"] in PROGRAMS)
 
 
-def sampled_figures(result: StudyResult) -> tuple[Figure, ...]:
+def sampled_figures(result: StudyResult) -> tuple[SampledNumber, ...]:
     """Every sampled number of the study."""
     return tuple(
-        Figure(
+        SampledNumber(
             cell.cell.settings["problem"]["label"],
             cell.cell.settings["program"],
             kind,
@@ -142,11 +142,11 @@ def verdict(result: StudyResult) -> tuple[str, ...]:
     """What the numbers say; every clause depends on them."""
     bars = assemble(result)
     return (
-        _about(bars, "mackay", "MacKay's error bars"),
-        _about(bars, "hessian", "The Hessian's error bars"),
-        _about_correlations(bars),
-        _about_sampling(result),
-        *_about_modes(bars),
+        _widths_sentence(bars, "mackay", "MacKay's error bars"),
+        _widths_sentence(bars, "hessian", "The Hessian's error bars"),
+        _correlations_sentence(bars),
+        _sampling_sentence(result),
+        *_modes_sentences(bars),
     )
 
 
@@ -155,7 +155,7 @@ def off(bars: tuple[Bars, ...], method: str, parameter: str) -> tuple[Bars, ...]
     return tuple(b for b in bars if parameter in b.parameters and abs(b.ratio(method, parameter) - 1.0) > CLOSE)
 
 
-def _about(bars: tuple[Bars, ...], method: str, subject: str) -> str:
+def _widths_sentence(bars: tuple[Bars, ...], method: str, subject: str) -> str:
     said = []
     for parameter, symbol in SYMBOLS.items():
         having = [b for b in bars if parameter in b.parameters]
@@ -186,7 +186,7 @@ def _difference(bars: Bars, method: str, parameter: str) -> str:
     return f"{value:.3f} against {exact}, {100 * abs(ratio - 1.0):.0f} % too {'wide' if ratio > 1.0 else 'narrow'}"
 
 
-def _about_correlations(bars: tuple[Bars, ...]) -> str:
+def _correlations_sentence(bars: tuple[Bars, ...]) -> str:
     largest = max(
         ((value, pair, b) for b in bars for pair, value in b.exact["correlation"].items()), key=lambda x: abs(x[0])
     )
@@ -200,7 +200,7 @@ def _about_correlations(bars: tuple[Bars, ...]) -> str:
     return said + (f" (the Hessian says {number(by_hessian, '+.2f')})." if by_hessian is not None else ".")
 
 
-def _about_sampling(result: StudyResult) -> str:
+def _sampling_sentence(result: StudyResult) -> str:
     figures = sampled_figures(result)
     if not figures:
         return "Nothing was sampled, so the exact error bars stand unconfirmed here."
@@ -230,7 +230,7 @@ def chance(worst: float, count: int) -> str:
     return f"{said}: this is {'no more than chance explains' if worst <= limit else 'more than chance explains'}."
 
 
-def _about_modes(bars: tuple[Bars, ...]) -> tuple[str, ...]:
+def _modes_sentences(bars: tuple[Bars, ...]) -> tuple[str, ...]:
     several = [b for b in bars if b.n_modes > 1]
     if not several:
         return ()
