@@ -17,7 +17,7 @@ from ..base.typing import Array
 from ..linalg.spectrum import TridiagonalReduction
 from ..search.climb import Stop, climb_from_each
 from .density import Density
-from .rules.level2 import log_integrand, peak
+from .log_mu import LogMu
 
 _MAX_CLIMBS = 4
 _HOPELESS = 30.0  # nats behind the best start
@@ -102,9 +102,9 @@ def _peaks_over_gamma(reduction: TridiagonalReduction, density: Density) -> list
     prior_mu, prior_zeta = density.parts[:2]
     top = float(np.log(reduction.gamma_max))
     u = np.arange(top, float(np.log(_LOWEST_GAMMA_LAMBDA / reduction.lambda_max)), -_GAMMA_STEP)
-    log_det, q1 = reduction.values(np.exp(u))
-    m, _ = peak(reduction.n, q1, u, prior_mu, prior_zeta)
-    values = log_integrand(reduction.n, log_det, q1, u, m, prior_mu, prior_zeta)
+    log_mu = LogMu.of(reduction, u, prior_mu, prior_zeta)
+    m = log_mu.peak.mode
+    values = log_mu.log_density(m)
     padded = np.concatenate([[-np.inf], values, [-np.inf]])
     peaks = np.flatnonzero((values >= padded[:-2]) & (values > padded[2:]))
     return [(float(m[i]), float(m[i] + u[i])) for i in peaks]

@@ -1,38 +1,37 @@
-"""Log μ at given γ and kernel: its integral and its quantiles.
+"""Log μ at given γ and kernel: its peak, its integral and its quantiles.
 
 With m = log μ and u = log γ, the posterior at given u and kernel is
 
-    f(m) = exp{½[(N−1)(m − log 2π) − e^m q_1 − log_det − log N]} p_μ(m) p_ζ(m + u)
+    f(m) = exp{½[(N−1)(m − log 2π) − e^m q_1 − log_det − log N]} p_μ(m) p_ζ(m + u),
 
-one peak, whose integral is taken by Gauss–Legendre nodes between the points where it has fallen by 25 nats. A quantile
-solves Φ⁻¹(C(m)) = ε for the distribution function C. The left side is nearly a straight line in m, so Newton's steps
-are few; a bracket keeps them safe.
+one narrow peak, integrated by Gauss–Legendre nodes about its mode. A quantile solves Φ⁻¹(C(m)) = ε for the distribution
+function C. The left side is nearly a straight line in m, so Newton's steps are few; a bracket keeps them safe.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp, ndtri
+from scipy.special import ndtri
 
 from ..base.typing import Array
+from ..linalg.spectrum import Reduction
 from ..priors import LogPrior
-from .rules.level2 import log_integrand, peak, support_of_log_mu
 
-_DEPTH = 25.0  # nats below the peak at which the tails are cut
-_FARTHEST = 60.0  # widths from the mode, where a tail falls slower than any that can be integrated
+NEGLIGIBLE = 36.0  # nats below a maximum
+_SPAN = 8.5  # standard deviations of the peak
+_FEW = 40  # data points; with fewer the peak is wide and skew
+_LEGENDRE = np.polynomial.legendre.leggauss(32)
+_LEGENDRE_OF_FEW = np.polynomial.legendre.leggauss(96)
 _MOST_STEPS = 60
-# Where the data are few, the left tail falls as e^{(N−1)m/2} only, and the skewed peak needs more nodes. For smooth
-# priors either rule is right to 1e-7.
-_FEW_DATA = 20
-_LEGENDRE = np.polynomial.legendre.leggauss(24)
-_LEGENDRE_FEW = np.polynomial.legendre.leggauss(40)
+_GRID = 257
 
 
-class Span(NamedTuple):
-    """Where the peak lies: its mode, its width there, and the points where it has fallen to nothing, each (M,)."""
+class Peak(NamedTuple):
+    """Where f is: its mode, its width there, and the ends between which it is integrated, each of shape (M,)."""
 
     mode: Array
     width: Array
@@ -60,25 +59,53 @@ class LogMu:
     prior_mu: LogPrior
     prior_zeta: LogPrior
 
+    @classmethod
+    def of(cls, reduction: Reduction, u: Array, prior_mu: LogPrior, prior_zeta: LogPrior) -> LogMu:
+        """The posteriors of one kernel at values u of log γ."""
+        log_det, q1 = reduction.values(np.exp(u))
+        return cls(reduction.n, u, log_det, q1, prior_mu, prior_zeta)
+
     def log_density(self, m: Array) -> Array:
         """Log f at m of shape (M,) or (M, K): log p(D | μ, ζ) plus the log priors of μ and ζ."""
-        columns = [c if m.ndim == 1 else c[:, None] for c in (self.log_det, self.q1, self.u)]
-        return log_integrand(self.n, columns[0], columns[1], columns[2], m, self.prior_mu, self.prior_zeta)
+        log_det, q1, u = (c if m.ndim == 1 else c[:, None] for c in (self.log_det, self.q1, self.u))
+        fit = 0.5 * ((self.n - 1) * (m - np.log(2.0 * np.pi)) - np.exp(m) * q1 - log_det - np.log(self.n))
+        return np.asarray(fit + self.prior_mu.log_density(m) + self.prior_zeta.log_density(m + u))
+
+    @cached_property
+    def peak(self) -> Peak:
+        """The mode by Newton steps on a log-concave function, and what is round it."""
+        lowest, highest = self._support()
+        m = np.log((self.n - 1) / self.q1)
+        for _ in range(60):
+            step = np.clip(self._slope(m) / self._curvature(m), -1.0, 1.0)
+            m = m + step
+            if np.abs(step).max() < 1e-3:  # Newton: the next step would be its square
+                break
+        m = np.clip(m, lowest, highest)
+        # where the support ends before the peak, the density falls from its edge by the slope there
+        steepness = np.maximum(np.abs(self._slope(m)), 1e-300)
+        width = np.minimum(1.0 / np.sqrt(self._curvature(m)), NEGLIGIBLE / (_SPAN * steepness))
+        # below its peak the density falls like e^{½(N−1)m}: slowly, for a handful of points
+        below = np.maximum(_SPAN * width, 2.0 * NEGLIGIBLE / (self.n - 1))
+        return Peak(m, width, np.maximum(m - below, lowest), np.minimum(m + _SPAN * width, highest))
+
+    def nodes(self) -> tuple[Array, Array]:
+        """Nodes m, and log f plus the logs of their weights, each of shape (M, K); −inf off the support."""
+        return self._nodes(self.peak.low, self.peak.high)
 
     def log_integral(self) -> Array:
         """Log ∫ f dm, of shape (M,): log p(D | γ, kernel) with the prior of ζ in it; −inf off the support."""
-        span = self._span()
-        return self._log_integral(span.low, span.high)
+        return log_sum_exp(self.nodes()[1])
 
     def quantile(self, epsilon: Array) -> Array:
         """The m below which lies the share Φ(ε) of f, for ε of shape (M,)."""
-        mode, width, low, high = self._span()
-        total = self._log_integral(low, high)
+        mode, width, low, high = self.peak
+        total = self.log_integral()
         below, above = low, high
         margin = 1e-3 * (high - low)
         m = np.clip(mode + epsilon * width, low + margin, high - margin)
         for _ in range(_MOST_STEPS):
-            share = np.exp(self._log_integral(low, m) - total)
+            share = np.exp(log_sum_exp(self._nodes(low, m)[1]) - total)
             normal = ndtri(np.clip(share, 1e-300, 1.0 - 1e-16))
             gap = normal - epsilon
             below, above = np.where(gap < 0.0, m, below), np.where(gap > 0.0, m, above)
@@ -92,37 +119,52 @@ class LogMu:
                 break
         return np.asarray(m)
 
-    def _log_integral(self, low: Array, high: Array) -> Array:
-        nodes, weights = _LEGENDRE if self.n > _FEW_DATA else _LEGENDRE_FEW
-        half = 0.5 * (high - low)
+    def quantile_on_grid(self, q: Array) -> Array:
+        """The m below which lies the share q of f, for q of shape (M,), to a thousandth of the width."""
+        mode, width, *_ = self.peak
+        lowest, highest = self._support()
+        low, high = np.maximum(mode - _SPAN * width, lowest), np.minimum(mode + _SPAN * width, highest)
+        m = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, _GRID)
+        logs = self.log_density(m)
+        density = np.exp(logs - logs.max(axis=1, keepdims=True))
+        cumulative = np.cumsum(0.5 * (density[:, 1:] + density[:, :-1]), axis=1)
+        cumulative = np.concatenate([np.zeros((len(q), 1)), cumulative / cumulative[:, -1:]], axis=1)
+        cell = np.clip((cumulative < q[:, None]).sum(axis=1) - 1, 0, _GRID - 2)
+        i = np.arange(len(q))
+        left, right = cumulative[i, cell], cumulative[i, cell + 1]
+        share = np.where(right > left, (q - left) / np.maximum(right - left, 1e-300), 0.5)
+        return np.asarray(m[i, cell] + share * (m[i, cell + 1] - m[i, cell]))
+
+    def _nodes(self, low: Array, high: Array) -> tuple[Array, Array]:
+        nodes, weights = _LEGENDRE if self.n > _FEW else _LEGENDRE_OF_FEW
+        half = 0.5 * np.maximum(high - low, 0.0)
         m = 0.5 * (low + high)[:, None] + half[:, None] * nodes
         with np.errstate(divide="ignore"):
-            return np.asarray(logsumexp(self.log_density(m) + np.log(weights), axis=1) + np.log(half))
+            return m, self.log_density(m) + np.log(weights) + np.log(half)[:, None]
 
-    def _span(self) -> Span:
-        mode, width = peak(self.n, self.q1, self.u, self.prior_mu, self.prior_zeta)
-        lowest, highest = support_of_log_mu(self.u, self.prior_mu, self.prior_zeta)
-        low = np.maximum(self._fallen(mode, width, -1.0), lowest)
-        high = np.minimum(self._fallen(mode, width, 1.0), highest)
-        return Span(mode, width, low, np.maximum(high, low))
-
-    def _fallen(self, mode: Array, width: Array, side: float) -> Array:
-        """The point on one side of the mode where log f is 25 nats lower; supports have no say in it."""
-        slope, precision = side * self._slope(mode), width**-2.0  # the slope is zero but at an edge of the support
-        m = mode + side * (slope + np.sqrt(slope**2 + 2.0 * _DEPTH * precision)) / precision  # of a parabola
-        target = self._without_edges(mode) - _DEPTH
-        for _ in range(6):
-            outward = side * self._slope(m)
-            distance = side * (m - mode) + (target - self._without_edges(m)) / np.minimum(outward, -1e-3 / width)
-            m = mode + side * np.clip(distance, 0.0, _FARTHEST * width)
-        return m
+    def _support(self) -> tuple[Array, Array]:
+        """Bounds of log μ at each u: its own support, and that of log ζ = log μ + u."""
+        low = np.maximum(self.prior_mu.support[0], self.prior_zeta.support[0] - self.u)
+        high = np.minimum(self.prior_mu.support[1], self.prior_zeta.support[1] - self.u)
+        return low, np.maximum(high, low)
 
     def _slope(self, m: Array) -> Array:
-        own = self.prior_mu.gradient(m) + self.prior_zeta.gradient(m + self.u)
-        return np.asarray(0.5 * (self.n - 1) - 0.5 * np.exp(m) * self.q1 + own)
+        fit = 0.5 * (self.n - 1) - 0.5 * np.exp(m) * self.q1
+        return np.asarray(fit + self.prior_mu.gradient(m) + self.prior_zeta.gradient(m + self.u))
 
-    def _without_edges(self, m: Array) -> Array:
-        """Log f but for constants, its priors outside their supports as at the edge."""
-        prior = self.prior_mu.log_density(np.clip(m, *self.prior_mu.support))
-        prior = prior + self.prior_zeta.log_density(np.clip(m + self.u, *self.prior_zeta.support))
-        return np.asarray(0.5 * ((self.n - 1) * m - np.exp(m) * self.q1) + prior)
+    def _curvature(self, m: Array) -> Array:
+        own = self.prior_mu.curvature(m) + self.prior_zeta.curvature(m + self.u)
+        return np.asarray(0.5 * np.exp(m) * self.q1 + np.maximum(own, 0.0))
+
+
+def support_of_log_gamma(prior_mu: LogPrior, prior_zeta: LogPrior) -> tuple[float, float]:
+    """Bounds of log γ = log ζ − log μ under their priors."""
+    return prior_zeta.support[0] - prior_mu.support[1], prior_zeta.support[1] - prior_mu.support[0]
+
+
+def log_sum_exp(x: Array) -> Array:
+    """Log Σ exp over the last axis; SciPy's does more, at three times the cost for arrays of this size."""
+    top = x.max(axis=-1)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(top + np.log(np.exp(x - top[..., None]).sum(axis=-1)))

@@ -21,9 +21,9 @@ from bayes_lssvm.marginal import HyperPosterior, laplace_evidence, marginalise
 from bayes_lssvm.marginal.export import PosteriorFileError
 from bayes_lssvm.marginal.latent import latent_draws
 from bayes_lssvm.marginal.predictions import NodePredictor, PredictionNode, Rows, _Interpolation, gauss_rule
-from bayes_lssvm.marginal.rules.convergence import error_after
 from bayes_lssvm.marginal.rules.design import corners, design
 from bayes_lssvm.marginal.rules.kernel import quadrature
+from bayes_lssvm.marginal.rules.trapezoid import error_after
 from bayes_lssvm.priors import Box, Flat, HyperPrior, ImproperPriorError, LogPrior, Normal, as_hyper_prior
 
 # Reference values on Ripley's data, Normal(0, 3²) on log μ and log ζ:

@@ -17,6 +17,7 @@ from ...base.typing import Array
 from ...linalg.spectrum import TridiagonalReduction
 from ...priors import LogPrior
 from ..density import Density
+from ..log_mu import support_of_log_gamma
 from ..rules.level2 import Level2Integral, integrate
 
 _DEPTH = 22.0
@@ -25,18 +26,12 @@ _LEAST_INSIDE = 5
 _INSET = 1e-6  # share of the range
 
 
-def support_of_log_gamma(parts: tuple[LogPrior, ...]) -> tuple[float, float]:
-    """Bounds of log γ = log ζ − log μ under their priors."""
-    mu, zeta = parts[0].support, parts[1].support
-    return zeta[0] - mu[1], zeta[1] - mu[0]
-
-
 def range_of_log_gamma(reduction: TridiagonalReduction, parts: tuple[LogPrior, ...]) -> tuple[float, float, float]:
     """Lower end, upper end and tail of log γ for one kernel."""
     rows = integrate(reduction, parts[0], parts[1]).rows
     u, values = rows.log_gamma, rows.log_density
     inside = np.flatnonzero(values > values.max() - _DEPTH)
-    ends = zip((0, -1), support_of_log_gamma(parts), strict=True)
+    ends = zip((0, -1), support_of_log_gamma(*parts[:2]), strict=True)
     cut = [values[i] - values.max() for i, edge in ends if abs(u[i] - edge) > 1e-9]
     first, last = max(inside[0] - 1, 0), min(inside[-1] + 1, len(u) - 1)
     return float(u[first]), float(u[last]), float(np.exp(max(cut, default=-np.inf)))
@@ -145,7 +140,7 @@ class KernelScan:
         near = [k for theta, k in self._found.items() if low - _STEP <= theta <= high + _STEP]
         top = max(float(k.rows.max()) for k in near)
         spans = [k.integral.rows.log_gamma[k.rows > top - _DEPTH] for k in near]
-        edges = support_of_log_gamma(self.density.parts)
+        edges = support_of_log_gamma(*self.density.parts[:2])
         first = max(min(s.min() for s in spans if len(s)) - _STEP, edges[0])
         last = min(max(s.max() for s in spans if len(s)) + _STEP, edges[1])
         limit = min(float(np.log(k.reduction.gamma_max)) for k in near)

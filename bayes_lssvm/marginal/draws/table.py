@@ -20,8 +20,7 @@ from scipy.special import expit, log_expit, logit
 
 from ...base.typing import AnyArray, Array
 from ...priors import LogPrior
-from ..log_mu import LogMu
-from .gamma_range import support_of_log_gamma
+from ..log_mu import LogMu, support_of_log_gamma
 from .interpolant import Surface
 
 DEGREE = 5
@@ -74,7 +73,7 @@ def kernel_log_prior(x: Array, parts: tuple[LogPrior, ...]) -> Array:
 def tabulate(surface: Surface, parts: tuple[LogPrior, ...]) -> Table:
     """The table of a surface with priors of log μ, log ζ and θ, if it is free."""
     low, high = surface.low, surface.high
-    edges = np.abs(np.array([low[0], high[0]]) - support_of_log_gamma(parts))
+    edges = np.abs(np.array([low[0], high[0]]) - support_of_log_gamma(*parts[:2]))
     stretched = np.arange(len(low)) == (0 if edges.min() < 1e-9 else -1)
     shares = [np.linspace(0.0, 1.0, cells + 1) for cells in _CELLS[len(low)]]
     axes = tuple(

@@ -12,15 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 from tqdm.auto import tqdm
 
 from ...base.typing import Array
 from ...kernels import Kernel, check_positive_semidefinite
 from ...linalg.spectrum import TridiagonalReduction
 from ...priors import HyperPrior, LogPrior
-from .convergence import error_after
 from .level2 import Level2Integral, integrate
+from .trapezoid import error_after, log_trapezoid
 
 Inner = Callable[[TridiagonalReduction, LogPrior, LogPrior], Level2Integral]
 
@@ -137,12 +136,12 @@ def _over_kernel(rule: _Rule, X: Array, tolerance: float) -> Quadrature:
     inside = np.flatnonzero(values > values.max() - negligible)
     grid = grid[max(inside[0] - 1, 0) : inside[-1] + 2]
     values = np.array([rule(float(p)) for p in grid])
-    log_z, change, error = _sum(grid, values), np.inf, np.inf
+    log_z, change, error = log_trapezoid(grid, values), np.inf, np.inf
     while error > tolerance and len(grid) < _MOST_NODES:
         grid = np.sort(np.concatenate([grid, 0.5 * (grid[1:] + grid[:-1])]))
         # far below the maximum a node adds nothing: its neighbours on the coarser grid say so
         values = np.array([_known_or_computed(rule, grid, i, values, negligible) for i in range(len(grid))])
-        new = _sum(grid, values)
+        new = log_trapezoid(grid, values)
         error = error_after(abs(new - log_z), change)
         log_z, change = new, abs(new - log_z)
     computed = np.array([float(p) in rule.found for p in grid])
@@ -161,9 +160,3 @@ def _known_or_computed(rule: _Rule, grid: Array, i: int, coarse: Array, negligib
     if max(coarse[i // 2], coarse[i // 2 + 1]) < coarse.max() - negligible:
         return -np.inf
     return rule(float(grid[i]))
-
-
-def _sum(grid: Array, values: Array) -> float:
-    log_weights = np.full(len(grid), np.log(grid[1] - grid[0]))
-    log_weights[[0, -1]] -= np.log(2.0)
-    return float(logsumexp(values + log_weights))

@@ -18,11 +18,10 @@ from scipy.stats import norm, qmc
 
 from ...base.typing import Array
 from ...priors import LogPrior
-from .level2 import GammaRows, log_integrand, peak, support_of_log_mu
+from ..log_mu import LogMu
+from .level2 import GammaRows
 
 _FINE = 2048
-_MU_GRID = 257
-_SPAN = 8.5
 _CHUNK = 2048
 N_QUASI = 2**14
 
@@ -83,20 +82,8 @@ class ExactConditional:
         return np.stack([m, m + u], axis=1)
 
     def _log_mu(self, u: Array, q1: Array, q: Array) -> Array:
-        mode, width = peak(self.n, q1, u, self.prior_mu, self.prior_zeta)
-        lowest, highest = support_of_log_mu(u, self.prior_mu, self.prior_zeta)
-        low, high = np.maximum(mode - _SPAN * width, lowest), np.minimum(mode + _SPAN * width, highest)
-        m = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, _MU_GRID)
-        zero = np.zeros_like(q1)[:, None]
-        logs = log_integrand(self.n, zero, q1[:, None], u[:, None], m, self.prior_mu, self.prior_zeta)
-        density = np.exp(logs - logs.max(axis=1, keepdims=True))
-        cumulative = np.cumsum(0.5 * (density[:, 1:] + density[:, :-1]), axis=1)
-        cumulative = np.concatenate([np.zeros_like(zero), cumulative / cumulative[:, -1:]], axis=1)
-        cell = np.clip((cumulative < q[:, None]).sum(axis=1) - 1, 0, _MU_GRID - 2)
-        i = np.arange(len(q))
-        left, right = cumulative[i, cell], cumulative[i, cell + 1]
-        share = np.where(right > left, (q - left) / np.maximum(right - left, 1e-300), 0.5)
-        return np.asarray(m[i, cell] + share * (m[i, cell + 1] - m[i, cell]))
+        found = LogMu(self.n, u, np.zeros_like(q1), q1, self.prior_mu, self.prior_zeta)  # constants do not matter
+        return found.quantile_on_grid(q)
 
 
 @dataclass(frozen=True)
