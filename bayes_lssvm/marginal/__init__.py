@@ -7,7 +7,7 @@
 The integration is deterministic quadrature (`rules.level2`, `rules.kernel`), with its own error estimate.
 """
 
-from .level2_laplace import LaplaceEvidence, laplace_evidence
+from .gaussian import LaplaceEvidence, laplace_evidence
 from .marginalise import marginalise
 from .posterior import HyperPosterior
 

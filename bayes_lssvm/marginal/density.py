@@ -15,11 +15,12 @@ import numpy as np
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import Array
 from ..kernels import Kernel, check_positive_semidefinite
-from ..levels.level2 import log_evidence_hessian, log_evidences
+from ..levels.level2 import log_evidence, log_evidence_gradient, log_evidence_hessian, log_evidences
 from ..levels.objective import Objective
-from ..linalg.spectrum import TridiagonalReduction
+from ..linalg.spectrum import Reduction, TridiagonalReduction
 from ..priors import LogPrior
 
+_SMALLEST = 1e-100  # of γλ, whose square must not underflow
 _STEP = 1e-3  # of the differences of gradients: their error is of order step⁴
 
 
@@ -87,8 +88,7 @@ class Density:
             found = self.objective.at(self.kernel_at(x), float(x[0]), float(x[1]), along_kernel=self.kernel_is_free)
         except (np.linalg.LinAlgError, FloatingPointError, ValueError):
             return Value(-np.inf, np.zeros_like(x))
-        own = np.array([float(part.gradient(x[i])) for i, part in enumerate(self.parts)])
-        return Value(found.value + prior, found.gradient + own)
+        return Value(found.value + prior, found.gradient + _slopes(self.parts, x))
 
     def hessian(self, x: Array) -> Array:
         """The Hessian at a point, of shape (2 + P, 2 + P).
@@ -104,7 +104,7 @@ class Density:
         H[2:, 2:] = 0.5 * (H[2:, 2:] + H[2:, 2:].T)
         H[:2, 2:] = H[2:, :2].T
         H[:2, :2] = log_evidence_hessian(self.reduction(self.kernel_at(x)), *np.exp(x[:2]))
-        return H - np.diag([float(part.curvature(x[i])) for i, part in enumerate(self.parts)])
+        return H - _curvatures(self.parts, x)
 
     def reduction(self, kernel: Kernel) -> TridiagonalReduction:
         """The reduced kernel matrix of one kernel."""
@@ -130,6 +130,45 @@ class Density:
             if tick is not None:
                 tick()
         return result
+
+
+@dataclass(frozen=True)
+class Level2Density:
+    """The log posterior density of (log μ, log ζ) of one kernel, from its reduced matrix: O(N) a point.
+
+    Parameters
+    ----------
+    reduction : Reduction
+    parts : tuple of LogPrior
+        Priors of log μ and log ζ; flat ones will do.
+    """
+
+    reduction: Reduction
+    parts: tuple[LogPrior, ...]
+
+    def value_and_gradient(self, x: Array) -> Value:
+        """The log density at one point and its gradient."""
+        mu, zeta = self._within(x)
+        prior = sum(float(part.log_density(x[i])) for i, part in enumerate(self.parts))
+        gradient = log_evidence_gradient(self.reduction, mu, zeta) + _slopes(self.parts, x)
+        return Value(log_evidence(self.reduction, mu, zeta) + prior, gradient)
+
+    def hessian(self, x: Array) -> Array:
+        """The Hessian at a point, of shape (2, 2)."""
+        return log_evidence_hessian(self.reduction, *self._within(x)) - _curvatures(self.parts, x)
+
+    def _within(self, x: Array) -> tuple[float, float]:
+        """μ and ζ; a line search may look farther than γ can go."""
+        mu, gamma = float(np.exp(x[0])), float(np.exp(x[1] - x[0]))
+        return mu, mu * min(max(gamma, _SMALLEST / self.reduction.lambda_max), self.reduction.gamma_max)
+
+
+def _slopes(parts: tuple[LogPrior, ...], x: Array) -> Array:
+    return np.array([float(part.gradient(x[i])) for i, part in enumerate(parts)])
+
+
+def _curvatures(parts: tuple[LogPrior, ...], x: Array) -> Array:
+    return np.diag([float(part.curvature(x[i])) for i, part in enumerate(parts)])
 
 
 def _difference(function: Callable[[Array], Array], x: Array, i: int) -> Array:
