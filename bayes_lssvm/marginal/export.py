@@ -2,24 +2,30 @@
 
 A file holds what `HyperPosterior.to_arviz` gives, so that ArviZ and xarray can read it, and beside it what `load` needs
 to predict again. Nothing in it is code.
+
+ArviZ wants pointwise log likelihoods, given latent values z = φᵀw + b. In the basis V of the centred kernel matrix they
+have independent posteriors,
+
+    a_i | D ~ Normal(λ_i t_i/(λ_i + s), λ_i s/(μ(λ_i + s))),    z = V a + z̄ 1,    z̄ | D ~ Normal(ȳ, 1/(Nζ)),
+
+s = μ/ζ, and given z the targets are independent.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from tqdm.auto import tqdm
 
 from .._version import __version__
 from ..base.arviz import datatree, read_netcdf, write_netcdf
 from ..base.typing import AnyArray, Array
-from ..kernels import kernel_from_dict
-from ..priors import hyper_prior_from_dict
-from .density import Density
-from .latent import latent_draws
-from .posterior import Chains, HyperPosterior
+from ..kernels import Kernel, kernel_from_dict
+from ..linalg.spectrum import CentredSpectrum
+from ..priors import HyperPrior, hyper_prior_from_dict
 from .predictions import PredictionNode, Rows
 
 if TYPE_CHECKING:
@@ -27,34 +33,54 @@ if TYPE_CHECKING:
 
 FORMAT = "bayes-lssvm posterior"
 VERSION = 1
+_MOST_EXACT = 64
+_SNAPPED = 33
+
+
+class Chains(NamedTuple):
+    """Draws as they came: points of shape (chains, draws, 2 + P) and statistics of shape (chains, draws)."""
+
+    points: Array
+    statistics: dict[str, AnyArray]
+
+
+class PosteriorState(NamedTuple):
+    """What ArviZ data and files keep of a posterior; the fields are those of `HyperPosterior`."""
+
+    method: str
+    kernel: Kernel
+    prior: HyperPrior | None
+    log_evidence: float
+    log_evidence_error: float
+    names: tuple[str, ...]
+    nodes: Array
+    weights: Array
+    X: Array
+    y: Array
+    provenance: dict[str, Any]
+    tail: float
+    diagnostics: dict[str, Any]
+    chains: Chains | None
+
+
+class Predictive(NamedTuple):
+    """What a file keeps beside, to predict and to give intervals: kernels, and points of equal weight."""
+
+    prediction_nodes: tuple[PredictionNode, ...]
+    points: Array
 
 
 class PosteriorFileError(ValueError):
     """A file that is not a posterior, or not one that this version can read."""
 
 
-def to_datatree(posterior: HyperPosterior, *, draws: int = 1000, seed: int = 0) -> DataTree:
+def to_datatree(state: PosteriorState, drawn: Chains, rng: np.random.Generator) -> DataTree:
     """The groups posterior, sample_stats, log_likelihood, posterior_predictive, observed_data and constant_data."""
-    groups, dims, coords = _groups(posterior, draws, seed)
-    return datatree(groups, dims=dims, coords=coords, attrs=_attributes(posterior))
-
-
-def _groups(
-    posterior: HyperPosterior, draws: int, seed: int
-) -> tuple[dict[str, dict[str, AnyArray]], dict[str, list[str]], dict[str, Any]]:
-    if draws < 4:
-        raise ValueError(f"ArviZ data need four draws or more, got {draws!r}.")
-    rng = np.random.default_rng(seed)
-    points, statistics = _draws(posterior, draws, rng)  # [chains, draws, 2 + P]
+    points, statistics = drawn  # [chains, draws, 2 + P]
     shape, flat = points.shape[:2], points.reshape(-1, points.shape[2])
-    density = _density(posterior)
-    if density is not None and "lp" not in statistics:
-        statistics["lp"] = density.values(flat).reshape(shape)
-    kernel, free = posterior.kernel, points.shape[2] > 2
-    latent = latent_draws(
-        flat, lambda x: kernel.with_log_params(x[2:]) if free else kernel, posterior.X, posterior.y, rng
-    )
-    logs = {name: points[..., i] for name, i in _columns(posterior).items()}
+    latent = latent_draws(flat, state.kernel, state.X, state.y, rng)
+    columns = [name for name in state.names if name != "log_gamma"]
+    logs = {name: points[..., i] for i, name in enumerate(columns)}
     logs["log_gamma"] = logs["log_zeta"] - logs["log_mu"]
     variables = {**logs, **{name.removeprefix("log_"): np.exp(value) for name, value in logs.items()}}
     groups: dict[str, dict[str, AnyArray]] = {
@@ -62,53 +88,28 @@ def _groups(
         "sample_stats": statistics,
         "log_likelihood": {"y": latent.log_likelihood.reshape(*shape, -1)},
         "posterior_predictive": {"y": latent.replicated.reshape(*shape, -1)},
-        "observed_data": {"y": posterior.y},
-        "constant_data": {"X": posterior.X},
+        "observed_data": {"y": state.y},
+        "constant_data": {"X": state.X},
     }
-    coords = {"observation": np.arange(len(posterior.y)), "feature": np.arange(posterior.X.shape[1])}
-    return groups, {"y": ["observation"], "X": ["observation", "feature"]}, coords
+    coords = {"observation": np.arange(len(state.y)), "feature": np.arange(state.X.shape[1])}
+    dims = {"y": ["observation"], "X": ["observation", "feature"]}
+    return datatree(groups, dims=dims, coords=coords, attrs=_attributes(state))
 
 
-def _columns(posterior: HyperPosterior) -> dict[str, int]:
-    """Position of each log parameter among (log μ, log ζ, log θ…)."""
-    return {name: i for i, name in enumerate(n for n in posterior.names if n != "log_gamma")}
-
-
-def _draws(posterior: HyperPosterior, draws: int, rng: np.random.Generator) -> tuple[Array, dict[str, AnyArray]]:
-    """Draws in chains: the sampler's own, thinned, or independent ones in one chain."""
-    if posterior.chains is not None:
-        points, statistics = posterior.chains
-        step = max(1, -(-points.shape[0] * points.shape[1] // draws))
-        return points[:, ::step], {name: values[:, ::step] for name, values in statistics.items()}
-    if posterior.sampler is not None:
-        points = posterior.sampler.draw_at_nodes(rng.random((draws, posterior.sampler.n_uniforms)))
-    else:
-        chosen = rng.choice(len(posterior.nodes), size=draws, p=posterior.weights)
-        points = np.delete(posterior.nodes[chosen], 2, axis=1)
-    return points[None], {}
-
-
-def _density(posterior: HyperPosterior) -> Density | None:
-    if posterior.prior is None:  # a file with a prior of the user's own
-        return None
-    free = len(posterior.names) - 3
-    return Density(posterior.X, posterior.y, posterior.kernel, posterior.prior.components(free))
-
-
-def _attributes(posterior: HyperPosterior) -> dict[str, Any]:
+def _attributes(state: PosteriorState) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "format_version": VERSION,
         "bayes_lssvm_version": __version__,
-        "method": posterior.method,
-        "log_evidence": posterior.log_evidence,
-        "log_evidence_error": posterior.log_evidence_error,
-        "tail": posterior.tail,
-        "kernel": json.dumps(posterior.kernel.to_dict()),
-        "prior": json.dumps(None if posterior.prior is None else posterior.prior.to_dict()),
-        "names": json.dumps(posterior.names),
-        "diagnostics": json.dumps(posterior.diagnostics, default=_plain),
-        "provenance": json.dumps(posterior.provenance, default=_plain),
+        "method": state.method,
+        "log_evidence": state.log_evidence,
+        "log_evidence_error": state.log_evidence_error,
+        "tail": state.tail,
+        "kernel": json.dumps(state.kernel.to_dict()),
+        "prior": json.dumps(None if state.prior is None else state.prior.to_dict()),
+        "names": json.dumps(state.names),
+        "diagnostics": json.dumps(state.diagnostics, default=_plain),
+        "provenance": json.dumps(state.provenance, default=_plain),
     }
 
 
@@ -116,48 +117,40 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else repr(value)
 
 
-def save(posterior: HyperPosterior, path: str | Path, *, draws: int = 1000, seed: int = 0) -> Path:
-    """Write a posterior to a netCDF file."""
-    groups, dims, coords = _groups(posterior, draws, seed)
-    nodes = posterior.prediction_nodes
-    sizes = [len(node.rows.s) for node in nodes]
-    groups["rule_data"] = {
-        "nodes": posterior.nodes,
-        "weights": posterior.weights,
-        "points": posterior.points,
-        "kernel_log_params": np.array([node.kernel.log_params for node in nodes]).reshape(len(nodes), -1),
-        "kernel_weights": np.array([node.weight for node in nodes]),
-        "row_kernel": np.repeat(np.arange(len(nodes)), sizes),
-        "row_s": np.concatenate([node.rows.s for node in nodes]),
-        "row_weight": np.concatenate([node.rows.weight for node in nodes]),
-        "row_inverse_mu": np.concatenate([node.rows.inverse_mu for node in nodes]),
+def save(tree: DataTree, state: PosteriorState, predictive: Predictive, path: str | Path) -> Path:
+    """Write a posterior, whose ArviZ data are given, to a netCDF file."""
+    nodes = predictive.prediction_nodes
+    kept: dict[str, tuple[AnyArray, list[str]]] = {
+        "nodes": (state.nodes, ["node", "parameter"]),
+        "weights": (state.weights, ["node"]),
+        "points": (predictive.points, ["point", "parameter"]),
+        "kernel_log_params": (
+            np.array([node.kernel.log_params for node in nodes]).reshape(len(nodes), -1),
+            ["kernel", "kernel_parameter"],
+        ),
+        "kernel_weights": (np.array([node.weight for node in nodes]), ["kernel"]),
+        "row_kernel": (np.repeat(np.arange(len(nodes)), [len(node.rows.s) for node in nodes]), ["row"]),
+        "row_s": (np.concatenate([node.rows.s for node in nodes]), ["row"]),
+        "row_weight": (np.concatenate([node.rows.weight for node in nodes]), ["row"]),
+        "row_inverse_mu": (np.concatenate([node.rows.inverse_mu for node in nodes]), ["row"]),
     }
-    dims |= {
-        "nodes": ["node", "parameter"],
-        "weights": ["node"],
-        "points": ["point", "parameter"],
-        "kernel_log_params": ["kernel", "kernel_parameter"],
-        "kernel_weights": ["kernel"],
-        **{name: ["row"] for name in ("row_kernel", "row_s", "row_weight", "row_inverse_mu")},
-    }
-    if posterior.chains is not None:
-        groups["chains_data"] = {"chain_points": posterior.chains.points, **posterior.chains.statistics}
-        dims["chain_points"] = ["chain_number", "draw_number", "hyperparameter"]
-        dims |= {name: ["chain_number", "draw_number"] for name in posterior.chains.statistics}
-    return write_netcdf(_tree(groups, dims, coords, _attributes(posterior)), path)
+    _attach(tree, "rule_data", kept)
+    if state.chains is not None:
+        own: dict[str, tuple[AnyArray, list[str]]] = {
+            "chain_points": (state.chains.points, ["chain_number", "draw_number", "hyperparameter"])
+        }
+        own |= {name: (v, ["chain_number", "draw_number"]) for name, v in state.chains.statistics.items()}
+        _attach(tree, "chains_data", own)
+    return write_netcdf(tree, path)
 
 
-def _tree(groups: Any, dims: Any, coords: Any, attributes: dict[str, Any]) -> DataTree:
-    # the same names mean draws in sample_stats and plain arrays in chains_data: two trees, then one
-    plain = {name: groups.pop(name) for name in ("rule_data", "chains_data") if name in groups}
-    drawn = [name for name in dims if name in ("y", "X")]
-    tree = datatree(groups, dims={name: dims[name] for name in drawn}, coords=coords, attrs=attributes)
-    for name, variables in plain.items():
-        tree[name] = datatree({name: variables}, dims={v: dims[v] for v in variables})[name]
-    return tree
+def _attach(tree: DataTree, group: str, variables: dict[str, tuple[AnyArray, list[str]]]) -> None:
+    """Add a group of plain arrays, which are not draws, each with the names of its axes."""
+    arrays = {name: values for name, (values, _) in variables.items()}
+    tree[group] = datatree({group: arrays}, dims={name: dims for name, (_, dims) in variables.items()})[group]
 
 
-def load(path: str | Path) -> HyperPosterior:
+def load(path: str | Path) -> tuple[PosteriorState, Predictive]:
     """Read a posterior that `save` wrote."""
     tree = read_netcdf(path)
     attributes = tree.attrs
@@ -170,12 +163,12 @@ def load(path: str | Path) -> HyperPosterior:
             "read by ArviZ or xarray; make the posterior again to predict with it."
         )
     try:
-        return _posterior(tree)
+        return _restored(tree)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise PosteriorFileError(f"{path} is damaged: {error!r}. Make the posterior again.") from error
 
 
-def _posterior(tree: DataTree) -> HyperPosterior:
+def _restored(tree: DataTree) -> tuple[PosteriorState, Predictive]:
     attributes, rule = tree.attrs, {name: np.asarray(v.values) for name, v in tree["rule_data"].data_vars.items()}
     kernel, prior = kernel_from_dict(json.loads(attributes["kernel"])), json.loads(attributes["prior"])
     nodes = []
@@ -188,7 +181,7 @@ def _posterior(tree: DataTree) -> HyperPosterior:
     if "chains_data" in tree.children:
         stored = {str(name): np.asarray(v.values) for name, v in tree["chains_data"].data_vars.items()}
         chains = Chains(stored.pop("chain_points"), stored)
-    posterior = HyperPosterior(
+    state = PosteriorState(
         method=str(attributes["method"]),
         kernel=kernel,
         prior=None if prior is None else hyper_prior_from_dict(prior),
@@ -200,10 +193,51 @@ def _posterior(tree: DataTree) -> HyperPosterior:
         X=np.asarray(tree["constant_data"]["X"].values, dtype=float),
         y=np.asarray(tree["observed_data"]["y"].values, dtype=float),
         provenance=json.loads(attributes["provenance"]),
-        make_prediction_nodes=lambda: tuple(nodes),
         tail=float(attributes["tail"]),
         diagnostics=json.loads(attributes["diagnostics"]),
         chains=chains,
     )
-    posterior.__dict__["points"] = rule["points"]
-    return posterior
+    return state, Predictive(tuple(nodes), rule["points"])
+
+
+class LatentDraws(NamedTuple):
+    """For each draw: latent values, log p(y_i | z_i, ζ) and replicated targets, each of shape (n, N)."""
+
+    z: Array
+    log_likelihood: Array
+    replicated: Array
+
+
+def latent_draws(points: Array, kernel: Kernel, X: Array, y: Array, rng: np.random.Generator) -> LatentDraws:
+    """One draw of z for each row (log μ, log ζ, log θ…) of `points`; rows without θ take the kernel as it is.
+
+    With one kernel parameter and more than 64 different values of it, each row takes the nearest of 33 values: a
+    decomposition for each row would cost more than the draws did. With several parameters every row has its own.
+    """
+    theta = _snapped(points[:, 2:])
+    distinct, group = np.unique(theta, axis=0, return_inverse=True)
+    group = group.ravel()
+    z = np.empty((len(points), len(y)))
+    for g in tqdm(
+        range(len(distinct)), desc="latent values", disable=None if len(distinct) > 40 else True, leave=False
+    ):
+        rows = np.flatnonzero(group == g)
+        own = kernel.with_log_params(distinct[g]) if theta.shape[1] else kernel
+        spectrum = CentredSpectrum.from_kernel_matrix(own(X), y)
+        mu, zeta = np.exp(points[rows, 0])[:, None], np.exp(points[rows, 1])[:, None]
+        s, eigenvalues = mu / zeta, spectrum.eigenvalues
+        centre = eigenvalues * spectrum.t / (eigenvalues + s)
+        width = np.sqrt(eigenvalues * s / (mu * (eigenvalues + s)))
+        a = centre + width * rng.standard_normal(width.shape)
+        level = np.mean(y) + rng.standard_normal((len(rows), 1)) / np.sqrt(len(y) * zeta)
+        z[rows] = a @ spectrum.vectors.T + level
+    noise = np.exp(-0.5 * points[:, 1:2])
+    log_likelihood = -0.5 * ((y - z) / noise) ** 2 - np.log(noise) - 0.5 * np.log(2.0 * np.pi)
+    return LatentDraws(z, log_likelihood, z + noise * rng.standard_normal(z.shape))
+
+
+def _snapped(theta: Array) -> Array:
+    if theta.shape[1] != 1 or len(np.unique(theta)) <= _MOST_EXACT:
+        return theta
+    grid = np.linspace(theta.min(), theta.max(), _SNAPPED)
+    return grid[np.abs(theta - grid).argmin(axis=1)][:, None]

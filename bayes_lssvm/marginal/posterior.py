@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from ..base.typing import AnyArray, Array
+from ..base.typing import Array
 from ..kernels import Kernel
 from ..levels.moderation import MODERATIONS
 from ..priors import HyperPrior
+from . import export
+from .density import Density
+from .export import Chains, PosteriorState, Predictive
 from .predictions import MixturePredictor, PredictionNode
 from .rules.transport import Draw, quasi_uniform
 
@@ -33,13 +36,6 @@ class Sampler(NamedTuple):
     draw: Draw
     n_uniforms: int
     draw_at_nodes: Draw
-
-
-class Chains(NamedTuple):
-    """Draws as they came: points of shape (chains, draws, 2 + P) and statistics of shape (chains, draws)."""
-
-    points: Array
-    statistics: dict[str, AnyArray]
 
 
 @dataclass(frozen=True)
@@ -254,22 +250,42 @@ class HyperPosterior:
         seed : int
             Of the draws, the latent values and the replicated targets.
         """
-        from .export import to_datatree
-
-        return to_datatree(self, draws=draws, seed=seed)
+        rng = np.random.default_rng(seed)
+        return export.to_datatree(self._state(), self._drawn(draws, rng), rng)
 
     def save(self, path: str | Path) -> Path:
         """Write everything to a netCDF file, which `load` reads; it appears whole or not at all."""
-        from .export import save
-
-        return save(self, path)
+        predictive = Predictive(self.prediction_nodes, self.points)
+        return export.save(self.to_arviz(), self._state(), predictive, path)
 
     @classmethod
     def load(cls, path: str | Path) -> HyperPosterior:
         """A posterior that `save` wrote."""
-        from .export import load
+        state, predictive = export.load(path)
+        posterior = cls(**state._asdict(), make_prediction_nodes=lambda: predictive.prediction_nodes)
+        posterior.__dict__["points"] = predictive.points
+        return posterior
 
-        return load(path)
+    def _state(self) -> PosteriorState:
+        return PosteriorState(**{name: getattr(self, name) for name in PosteriorState._fields})
+
+    def _drawn(self, draws: int, rng: np.random.Generator) -> Chains:
+        """Draws in chains with their log densities: the sampler's own, thinned, or independent ones in one chain."""
+        if draws < 4:
+            raise ValueError(f"ArviZ data need four draws or more, got {draws!r}.")
+        if self.chains is not None:
+            points, statistics = self.chains
+            step = max(1, -(-points.shape[0] * points.shape[1] // draws))
+            return Chains(points[:, ::step], {name: values[:, ::step] for name, values in statistics.items()})
+        if self.sampler is not None:
+            points = self.sampler.draw_at_nodes(rng.random((draws, self.sampler.n_uniforms)))
+        else:
+            chosen = rng.choice(len(self.nodes), size=draws, p=self.weights)
+            points = np.delete(self.nodes[chosen], 2, axis=1)
+        if self.prior is None:  # a file with a prior of the user's own
+            return Chains(points[None], {})
+        density = Density(self.X, self.y, self.kernel, self.prior.components(len(self.names) - 3))
+        return Chains(points[None], {"lp": density.values(points)[None]})
 
 
 def with_gamma(points: Array) -> Array:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.arviz import bfmi, rhat_and_ess
 from ..base.checks import Check
 from ..base.errors import BayesLSSVMWarning, require_positive, warn
 from ..base.typing import AnyArray, Array
@@ -227,8 +228,6 @@ def diagnose(
     energy, acceptance : arrays of shape (chains, draws), optional
     thresholds : Thresholds, optional
     """
-    from ..base.arviz import bfmi, rhat_and_ess
-
     if not draws:
         raise ValueError("There are no draws to diagnose.")
     shapes = {np.shape(values)[:2] for values in draws.values()}

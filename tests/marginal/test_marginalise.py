@@ -18,8 +18,7 @@ from bayes_lssvm.levels.level3 import evidence_of
 from bayes_lssvm.levels.moderation import log_odds
 from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 from bayes_lssvm.marginal import HyperPosterior, laplace_evidence, marginalise
-from bayes_lssvm.marginal.export import PosteriorFileError
-from bayes_lssvm.marginal.latent import latent_draws
+from bayes_lssvm.marginal.export import PosteriorFileError, latent_draws
 from bayes_lssvm.marginal.predictions import NodePredictor, PredictionNode, Rows, _Interpolation, gauss_rule
 from bayes_lssvm.marginal.rules.design import corners, design
 from bayes_lssvm.marginal.rules.kernel import quadrature
@@ -421,7 +420,7 @@ def test_latent_draws_have_the_posterior_of_level_1(small):
     dual = DualPosterior.from_kernel_matrix(kernel, X, kernel(X), y, mu=mu, zeta=zeta)
     mean, variance = dual.latent_moments(X)
     points = np.tile(np.log([mu, zeta]), (8000, 1))
-    drawn = latent_draws(points, lambda x: kernel, X, y, np.random.default_rng(0))
+    drawn = latent_draws(points, kernel, X, y, np.random.default_rng(0))
     assert np.abs(drawn.z.mean(axis=0) - mean).max() < 5 * np.sqrt(variance.max() / 8000)
     assert drawn.z.var(axis=0) == pytest.approx(variance, rel=0.1)
     assert drawn.log_likelihood[0] == pytest.approx(norm.logpdf(y, drawn.z[0], 1 / np.sqrt(zeta)))

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import logsumexp
 from tqdm.auto import tqdm
 
+from ...base.arviz import pareto_smooth
 from ...base.errors import BayesLSSVMWarning, warn
 from ...base.typing import Array
 from ..density import Density
@@ -97,8 +98,6 @@ def _spread(error: Array) -> float:
 
 def _weights(error: Array) -> tuple[Array, float]:
     """Weights whose mean is one, and their Pareto shape, with a warning where it is bad."""
-    from ...base.arviz import pareto_smooth
-
     k_hat = pareto_smooth(error)[1] if len(error) >= _FEWEST else np.nan
     if k_hat > _BAD_K:
         warn(

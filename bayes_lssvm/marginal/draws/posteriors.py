@@ -10,8 +10,9 @@ from ...base.errors import BayesLSSVMWarning, warn
 from ...base.typing import Array
 from ...sampling.bridge import BridgeEstimate, bridge
 from ...sampling.diagnostics import diagnose
+from ..export import Chains
 from ..gaussian import find_modes
-from ..posterior import Chains, HyperPosterior, with_gamma
+from ..posterior import HyperPosterior, with_gamma
 from ..predictions import PredictionNode, gauss_rule, rows_of_draws
 from ..task import KERNEL_NODES, Task, exact_nodes
 from .collapsed import CollapsedDraws, collapsed_nuts
