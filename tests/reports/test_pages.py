@@ -25,8 +25,8 @@ from reports.frame.diagnostics import diagnostics, warnings_of
 from reports.frame.html import draw, symbols
 from reports.frame.index import groups, write_index
 from reports.frame.page import Page, Picture, Row, Section, Table, plain_label
-from reports.frame.words import number
-from reports.frame.write import stem, write_page
+from reports.frame.words import joined, number
+from reports.frame.write import read_result, stem, write_page
 from reports.pages import PAGES
 from validation.harness import Cell, Check, FinishedCell, StudyResult
 from validation.registry import STUDIES
@@ -443,6 +443,22 @@ def test_numbers_have_a_true_minus_sign():
         "–",
         "inf",
     ]
+
+
+def test_names_are_joined_as_in_a_sentence():
+    assert [joined(["a", "b", "c"][:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
+
+
+def test_a_record_gives_back_the_result_behind_the_page(tmp_path):
+    checks = (Check("R-hat", 1.002, 1.01, True, "Fine."), Check("k", float("nan"), 0.7, False, "Not a number."))
+    cell = FinishedCell(Cell("only", {"kernel": "rbf"}, 7), {"x": 1.0, "none": None}, checks, ("A warning.",), 0.5)
+    stopped = FinishedCell(Cell("other", {}, 8), {}, error="It stopped.")
+    result = sample(cells=(cell, stopped)).result
+    path = write_page(sample(cells=(cell, stopped)), tmp_path, command="python -m reports").with_suffix(".json")
+    found = read_result(path)
+    assert repr(found.cells) == repr(result.cells)  # by their texts, as nan is not nan
+    assert found.failed == result.failed
+    assert (found.study, found.title, found.size, found.data) == (result.study, result.title, result.size, result.data)
 
 
 # --- pages made by hand
