@@ -24,11 +24,10 @@ from reports.pages import page_of
 from reports.pages.calibration.figures import figure_coverage, figure_ecdf
 from reports.pages.error_bars.bars import assemble
 from reports.pages.error_bars.figures import forest
-from reports.pages.section_7_1 import compute
 from reports.pages.section_7_1.figures import figure_2, figure_evidence
 from reports.pages.section_7_1.hero import hero, sinc_fit
-from validation.studies.calibration import SCENARIOS, Results, methods_of, run
-from validation.studies.section_7_1 import RipleyStudy
+from validation.studies.calibration import SCENARIOS, Results, evaluate, methods_of
+from validation.studies.section_7_1 import RipleyStudy, study
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "figures"
 DPI = 110
@@ -36,13 +35,13 @@ DPI = 110
 
 @functools.cache
 def _ripley() -> RipleyStudy:
-    return compute()
+    return study()
 
 
 @functools.cache
 def _calibration(scenario: str) -> dict[str, Results]:
     chosen = SCENARIOS[scenario]
-    return run(chosen.setting, methods_of(chosen.setting, chosen.methods), n_sets=chosen.n_sets, progress=False)
+    return evaluate(chosen.setting, methods_of(chosen.setting, chosen.methods), n_sets=chosen.n_sets)
 
 
 def _of_gallery(record: str, picture: str) -> Figure:

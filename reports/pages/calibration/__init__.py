@@ -8,8 +8,7 @@ import numpy as np
 
 from reports.frame.page import Page, Picture, Section
 from validation.harness import StudyResult
-from validation.studies.calibration import Results
-from validation.studies.calibration.study import collect
+from validation.studies.calibration import SCENARIOS, Results, collect
 
 from .figures import LOOKS, figure_coverage, figure_ecdf, figure_nuts, figure_ranks, narrow
 from .sentences import Scenarios, exact_sentence, grade, verdict
@@ -30,13 +29,16 @@ HOW = (
     "100 sets or more are needed for a test.",
     "Where level 2 has no mode (γ → 0 or ∞) the closed forms have no error bars; such sets are left out, which is fair "
     "as it depends on the data alone. Sets whose chains of NUTS fail their checks have no draws and are left out too. "
-    "docs/findings/calibration.md has the same with more sets, and what it means.",
+    "Repeated data have one truth for all sets: read the coverage there, which is the frequentist one. "
+    "docs/findings/calibration.md shows the study at full size, and says what it means.",
 )
 
 
 def page(result: StudyResult) -> Page:
     """Ranks and coverage of the posteriors."""
-    results = collect(result.cells)
+    everything = collect(result.cells)
+    # at one truth no theorem makes the exact posterior uniform: those sets have a table and no verdict
+    results = {name: own for name, own in everything.items() if SCENARIOS[name].setting.truth is None}
     sets = sum(len(next(iter(own.values())).records) for own in results.values())
     sections: list[Section] = []
     known = {name: results[name] for name in ("known_20", "known_100") if _whole(results.get(name))}
@@ -46,7 +48,7 @@ def page(result: StudyResult) -> Page:
         sections.append(_coverage_section(known))
     if any("nuts" in own for own in results.values()):
         sections.append(_nuts_section(results))
-    tables = tuple(quantity_table(scenario, own) for scenario, own in results.items())
+    tables = tuple(quantity_table(scenario, own) for scenario, own in everything.items())
     sections.append(Section("Every quantity of every method", tables=tables))
     return Page(
         name=result.study,

@@ -10,13 +10,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bayes_lssvm.base.files import write_bytes
-from validation.studies.calibration import SCENARIOS, Results, methods_of, run, summary
+from validation.harness import SIZES, Size, run
+from validation.studies.calibration import SCENARIOS, STUDY, collect, summary
 
 from .figures import LOOKS
 from .sentences import NAMES, PARAMETERS
@@ -116,20 +116,16 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m reports.pages.calibration.document", description=__doc__)
     default = Path(__file__).resolve().parents[3] / "docs" / "figures"
     parser.add_argument("--output", type=Path, default=default, help="folder for the summary")
-    parser.add_argument("--results", type=Path, default=Path("output/calibration"), help="folder for the study's sets")
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the documented number of sets (default: 1)")
+    parser.add_argument("--cells", type=Path, default=Path("output/cells"), help="folder of the study's cells")
+    parser.add_argument("--size", choices=SIZES, default="full", help="of the study (default: full, as documented)")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--from", dest="stored", type=Path, help="print the tables of a stored summary and stop")
     options = parser.parse_args(argv)
     if options.stored is not None:
         print_tables(json.loads(options.stored.read_text(encoding="utf-8")))
         return 0
-    results: dict[str, dict[str, Results]] = {}
-    for name, scenario in SCENARIOS.items():
-        print(f"{scenario.title} …", file=sys.stderr)
-        methods = methods_of(scenario.setting, scenario.methods)
-        n_sets = max(int(scenario.n_sets * options.scale), 1)
-        results[name] = run(scenario.setting, methods, n_sets=n_sets, folder=options.results / name, jobs=options.jobs)
+    size: Size = options.size
+    results = collect(run(STUDY, None, size=size, folder=options.cells, jobs=options.jobs).cells)
     record = {"scenarios": {name: summary(SCENARIOS[name], found) for name, found in results.items()}}
     options.output.mkdir(parents=True, exist_ok=True)
     write_bytes(options.output / SUMMARY, _packed(record).encode())

@@ -29,10 +29,8 @@ from reports.pages.calibration.figures import LOOKS, figure_coverage, figure_ecd
 from validation.studies.calibration import (
     SCENARIOS,
     ClosedForm,
-    DamagedBlockWarning,
     Draws,
     Laplace,
-    OtherRunError,
     Outcome,
     Setting,
     SimulatedSet,
@@ -41,16 +39,15 @@ from validation.studies.calibration import (
     coverage,
     ecdf,
     ecdf_band,
+    evaluate,
     methods_of,
     regime_text,
     regimes,
     rows_of,
-    run,
     summary,
     uniformity,
     wilson,
 )
-from validation.studies.calibration.__main__ import main
 from validation.studies.calibration.pit import of_draws, of_gaussian, of_quadrature, smooth_step
 from validation.studies.calibration.quantities import least_squares_rows, log_likelihood, plug_in_pit
 
@@ -111,7 +108,7 @@ WRONG = {
 @pytest.fixture(scope="module")
 def toy():
     methods = {"exact": Conjugate(), "draws": Draws(exact_draws, keep=99), **WRONG}
-    return run(Toy(), methods, n_sets=500, progress=False)
+    return evaluate(Toy(), methods, n_sets=500)
 
 
 @pytest.mark.parametrize("method", ["exact", "draws"])
@@ -147,7 +144,7 @@ def test_only_the_likelihood_finds_the_prior_in_place_of_the_posterior():
         rng = np.random.default_rng([seed, 3])
         return {"log_mu": rng.normal(0, 3, 99), "log_zeta": rng.normal(0, 3, 99)}
 
-    found = run(setting, {"prior": Draws(prior_draws, setting.kernel, keep=99)}, n_sets=200, progress=False)
+    found = evaluate(setting, {"prior": Draws(prior_draws, setting.kernel, keep=99)}, n_sets=200)
     uniform = {row.quantity: row.uniform for row in rows_of(found["prior"])}
     assert uniform["log_mu"]
     assert uniform["log_zeta"]
@@ -396,7 +393,7 @@ def test_the_likelihood_and_the_prediction_are_those_of_level_1():
 @pytest.fixture(scope="module")
 def known():
     """Two hundred sets of twelve points with a known kernel and the default prior."""
-    return run(KNOWN, methods_of(KNOWN, ("quadrature", "mackay")), n_sets=200, progress=False)
+    return evaluate(KNOWN, methods_of(KNOWN, ("quadrature", "mackay")), n_sets=200)
 
 
 def test_quadrature_is_calibrated(known):
@@ -502,105 +499,12 @@ def test_draws_of_a_sampler_need_every_parameter():
 def test_repeated_data_at_one_truth():
     """Frequentist coverage: the truth is held, data change."""
     setting = replace(KNOWN, truth=(0.0, 1.0))
-    found = run(setting, methods_of(setting, ("quadrature",)), n_sets=30, progress=False)["quadrature"]
+    found = evaluate(setting, methods_of(setting, ("quadrature",)), n_sets=30)["quadrature"]
     assert {r.truth["log_zeta"] for r in found.records} == {1.0}
     assert len(np.unique(found.column("log_zeta"))) == 30
 
 
-# --- runs that continue
-
-
-@dataclass(frozen=True)
-class Counting:
-    """The exact posterior; writes down each call, and stops the run or warns where told to."""
-
-    log: str
-    stop_at: int = -1
-
-    def __repr__(self):
-        return "Counting()"
-
-    def __call__(self, data, seed):
-        path = Path(self.log)
-        calls = path.read_text().split() if path.exists() else []
-        if len(calls) == self.stop_at:
-            raise KeyboardInterrupt
-        path.write_text(" ".join([*calls, str(seed - 1000)]))
-        return Conjugate()(data, seed)
-
-
-def calls(path):
-    return [int(word) for word in path.read_text().split()]
-
-
-def test_a_killed_run_loses_nothing_that_was_finished_and_repeats_nothing(tmp_path):
-    log, folder = tmp_path / "log", tmp_path / "results"
-    with pytest.raises(KeyboardInterrupt):
-        run(Toy(), {"m": Counting(str(log), stop_at=17)}, n_sets=30, folder=folder, block=5, progress=False)
-    assert sorted(p.name for p in (folder / "m").iterdir()) == [f"sets_{a:06d}_{a + 4:06d}.json" for a in (0, 5, 10)]
-    log.unlink()
-    found = run(Toy(), {"m": Counting(str(log))}, n_sets=30, folder=folder, block=5, progress=False)
-    assert calls(log) == list(range(15, 30))
-    whole = run(Toy(), {"m": Conjugate()}, n_sets=30, progress=False)
-    assert np.array_equal(found["m"].column("theta"), whole["m"].column("theta"))
-    log.unlink()
-    again = run(Toy(), {"m": Counting(str(log))}, n_sets=30, folder=folder, block=5, progress=False)
-    assert not log.exists()
-    assert again == found
-
-
-def test_more_sets_and_other_methods_are_added(tmp_path):
-    log, folder = tmp_path / "log", tmp_path / "results"
-    run(Toy(), {"m": Counting(str(log))}, n_sets=7, folder=folder, block=5, progress=False)
-    found = run(Toy(), {"m": Counting(str(log)), "e": Conjugate()}, n_sets=13, folder=folder, block=5, progress=False)
-    assert calls(log) == list(range(13))
-    assert found["m"].column("theta") == pytest.approx(found["e"].column("theta"))
-    fewer = run(Toy(), {"m": Counting(str(log))}, n_sets=4, folder=folder, progress=False)
-    assert len(fewer["m"].records) == 4
-    assert calls(log) == list(range(13))
-
-
-@pytest.mark.parametrize("damage", ["cut", "changed", "binary"])
-def test_a_damaged_block_is_computed_again_with_a_warning(tmp_path, damage):
-    log, folder = tmp_path / "log", tmp_path / "results"
-    first = run(Toy(), {"m": Counting(str(log))}, n_sets=15, folder=folder, block=5, progress=False)
-    path = folder / "m" / "sets_000005_000009.json"
-    text = path.read_text()
-    content = json.loads(text)
-    content["payload"]["records"][2]["pit"]["theta"] = 0.123
-    path.write_bytes(
-        {"cut": text[:200].encode(), "changed": json.dumps(content).encode(), "binary": b"\xff\xfe\0"}[damage]
-    )
-    log.unlink()
-    with pytest.warns(DamagedBlockWarning, match="sets_000005_000009.json .* is damaged"):
-        second = run(Toy(), {"m": Counting(str(log))}, n_sets=15, folder=folder, block=5, progress=False)
-    assert calls(log) == list(range(5, 10))
-    assert np.array_equal(first["m"].column("theta"), second["m"].column("theta"))
-    third = run(Toy(), {"m": Counting(str(log))}, n_sets=15, folder=folder, block=5, progress=False)
-    assert third == second
-
-
-def test_a_folder_of_another_run_is_refused_before_any_work(tmp_path):
-    log = tmp_path / "log"
-    run(Toy(), {"m": Conjugate()}, n_sets=3, folder=tmp_path / "r", progress=False)
-    with pytest.raises(
-        OtherRunError, match=r"belongs to another run: problem was .*'seed': 0.* and is now .*'seed': 1"
-    ):
-        run(Toy(seed=1), {"m": Conjugate()}, n_sets=3, folder=tmp_path / "r", progress=False)
-    with pytest.raises(OtherRunError, match="method was"):
-        run(Toy(), {"m": Counting(str(log))}, n_sets=9, folder=tmp_path / "r", progress=False)
-    assert not log.exists()
-    with pytest.raises(ValueError, match="must be positive"):
-        run(Toy(), {"m": Conjugate()}, n_sets=0)
-
-
-def test_blocks_carry_their_provenance(tmp_path):
-    run(KNOWN, methods_of(KNOWN, ("mackay",)), n_sets=2, folder=tmp_path, progress=False)
-    (path,) = (tmp_path / "mackay").iterdir()
-    payload = json.loads(path.read_text())["payload"]
-    assert payload["identity"]["problem"]["seed"] == 5
-    assert "RBF(sigma=1.5)" in payload["identity"]["method"]
-    assert {"python", "numpy", "scipy", "bayes-lssvm"} <= set(payload["versions"])
+# --- records
 
 
 def failing(data, seed):
@@ -614,7 +518,7 @@ def failing(data, seed):
 
 
 def test_errors_and_warnings_of_a_method_are_recorded_and_counted():
-    found = run(Toy(), {"m": failing}, n_sets=120, progress=False)["m"]
+    found = evaluate(Toy(), {"m": failing}, n_sets=120)["m"]
     assert found.records[1].status == "ValueError: No posterior today."
     assert found.records[2].warned == ("BayesLSSVMWarning: Take care.",)
     (row,) = rows_of(found)
@@ -622,42 +526,13 @@ def test_errors_and_warnings_of_a_method_are_recorded_and_counted():
     assert row.coverage_all[3].share < row.coverage[3].share
 
 
-def test_two_processes_give_what_one_gives(tmp_path):
-    methods = methods_of(KNOWN, ("mackay",))
-    one = run(KNOWN, methods, n_sets=12, progress=False)
-    two = run(KNOWN, methods, n_sets=12, jobs=2, block=3, folder=tmp_path, progress=False)
-    for name in ("log_mu", "y_new"):
-        assert np.array_equal(one["mackay"].column(name), two["mackay"].column(name), equal_nan=True)
-
-
-# --- the command line
-
-
-def test_the_command_prints_a_table_and_continues(tmp_path, capsys):
-    words = ["--sets", "100", "--n", "10", "--fixed-kernel", "--kernel-value", "1.5", "--methods", "hessian", "mackay"]
-    assert main([*words, "--output", str(tmp_path)]) == 0
-    out = capsys.readouterr().out
-    assert "fixed_kernel: True" in out
-    header, *rows = [line.split() for line in out.splitlines() if line.startswith(("method", "hessian", "mackay"))]
-    assert header[:4] == ["method", "quantity", "sets", "failed"]
-    assert len(rows) == 8
-    assert "Coverage of 90 % intervals by what level 2 finds" in out
-    assert main([*words, "--output", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == out
-    assert main([*words, "--seed", "1", "--output", str(tmp_path)]) == 1
-    assert "belongs to another run" in capsys.readouterr().err
-
-
-def test_the_command_says_what_frequentist_coverage_is_not(capsys):
-    words = ["--sets", "5", "--n", "8", "--fixed-kernel", "--truth", "0", "1", "--methods", "mackay"]
-    assert main(words) == 0
-    assert "no posterior has to be uniform" in capsys.readouterr().out
-    assert main(["--n", "2"]) == 1
-    assert "3 points or more" in capsys.readouterr().err
+def test_no_sets_are_refused():
+    with pytest.raises(ValueError, match="must be positive"):
+        evaluate(Toy(), {"m": Conjugate()}, n_sets=0)
 
 
 def test_few_sets_get_no_test_but_a_word():
-    found = run(Toy(), {"m": Conjugate()}, n_sets=10, progress=False)
+    found = evaluate(Toy(), {"m": Conjugate()}, n_sets=10)
     assert "too few" in as_text(found)
     assert not rows_of(found["m"])[0].uniform
 
@@ -692,7 +567,7 @@ def test_the_stored_numbers_are_those_of_the_study(stored):
 def test_a_part_of_the_study_gives_what_was_stored(stored):
     """MacKay's rows of one scenario, computed again in full: 2000 sets in a few seconds."""
     scenario = SCENARIOS["known_20"]
-    found = run(scenario.setting, methods_of(scenario.setting, ("mackay",)), n_sets=scenario.n_sets, progress=False)
+    found = evaluate(scenario.setting, methods_of(scenario.setting, ("mackay",)), n_sets=scenario.n_sets)
     again = {row["quantity"]: row for row in summary(scenario, found)["rows"]}
     for row in stored["scenarios"]["known_20"]["rows"]:
         if row["method"] == "mackay":
@@ -736,7 +611,7 @@ def verdicts(results):
 @pytest.mark.slow
 def test_quadrature_with_the_kernel_integrated_out_is_calibrated():
     setting = Setting(n=12, prior=BROAD, seed=11)
-    found = run(setting, methods_of(setting, ("quadrature",)), n_sets=500, jobs=2, progress=False)["quadrature"]
+    found = evaluate(setting, methods_of(setting, ("quadrature",)), n_sets=500)["quadrature"]
     rows = rows_of(found)
     assert {row.quantity for row in rows} >= {"log_sigma", "log_likelihood", "y_new"}
     # the mixture is no Gaussian, so that its mean and std read as one are nearly right only
@@ -751,7 +626,7 @@ def test_quadrature_with_the_kernel_integrated_out_is_calibrated():
 def test_nuts_of_the_library_is_calibrated(fixed_kernel):
     """Chains that fail a check are no draws; few do, and whether they do says nothing of the truth given the data."""
     setting = Setting(n=12, prior=UNIT, fixed_kernel=fixed_kernel, seed=12)
-    found = run(setting, methods_of(setting, ("nuts",)), n_sets=500, progress=False)["nuts"]
+    found = evaluate(setting, methods_of(setting, ("nuts",)), n_sets=500)["nuts"]
     assert {record.status.partition(":")[0] for record in found.records} <= {"ok", "ChainsDidNotMixError"}
     assert all(row.uniform and row.failures <= 25 for row in rows_of(found)), verdicts(found)
 
@@ -760,6 +635,6 @@ def test_nuts_of_the_library_is_calibrated(fixed_kernel):
 def test_nuts_on_the_program_is_calibrated():
     """The function-space program of `models`, which shares no evidence with the library."""
     setting = Setting(n=12, prior=UNIT, fixed_kernel=True, seed=13)
-    found = run(setting, methods_of(setting, ("program",)), n_sets=500, progress=False)["program"]
+    found = evaluate(setting, methods_of(setting, ("program",)), n_sets=500)["program"]
     assert {record.status.partition(":")[0] for record in found.records} <= {"ok", "ChainsDidNotMixError"}
     assert all(row.uniform and row.failures <= 100 for row in rows_of(found)), verdicts(found)

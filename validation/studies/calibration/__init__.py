@@ -2,19 +2,19 @@
 
 Hyperparameters are drawn from the prior and data from the model (`simulation`); each method says where the truth lies
 in its posterior (`methods`, `pit`), which must be uniform over many sets (`uniformity`), and how often its intervals
-cover (`coverage`). `python -m validation.studies.calibration` runs it.
+cover (`coverage`). `python -m reports --study calibration` runs it; `evaluate` does so for a method of one's own.
 """
 
 from .catalogue import METHODS, methods_of
 from .coverage import Coverage, coverage, wilson
 from .methods import ClosedForm, Draws, Laplace, Method, Outcome, Quadrature
-from .run import DamagedBlockWarning, OtherRunError, Record, Results, run
+from .records import Record, Results, evaluate
 from .samplers import Marginalised, Program
+from .scenarios import SCENARIOS, Scenario, summary
 from .simulation import Problem, Setting, SimulatedSet
-from .study import STUDY
+from .study import STUDY, collect
 from .tables import Regime, Row, as_text, regime_text, regimes, rows_of
 from .uniformity import Band, Uniformity, band_p_value, ecdf, ecdf_band, uniformity
-from .whole import SCENARIOS, Scenario, summary
 
 __all__ = [
     "METHODS",
@@ -23,12 +23,10 @@ __all__ = [
     "Band",
     "ClosedForm",
     "Coverage",
-    "DamagedBlockWarning",
     "Draws",
     "Laplace",
     "Marginalised",
     "Method",
-    "OtherRunError",
     "Outcome",
     "Problem",
     "Program",
@@ -43,14 +41,15 @@ __all__ = [
     "Uniformity",
     "as_text",
     "band_p_value",
+    "collect",
     "coverage",
     "ecdf",
     "ecdf_band",
+    "evaluate",
     "methods_of",
     "regime_text",
     "regimes",
     "rows_of",
-    "run",
     "summary",
     "uniformity",
     "wilson",

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from validation.harness import Cell, CellResult, Check, FinishedCell, Size, StudyData
 
 from .catalogue import methods_of
-from .run import Record, Results, evaluate_set
-from .whole import SCENARIOS
+from .records import Record, Results, evaluate_set
+from .scenarios import SCENARIOS
 
 FAILED_LIMIT = {"quadrature": 0.0, "laplace": 0.0, "nuts": 0.1}
 """Largest share of a method's sets without a posterior; the closed forms have no limit, as that is what they show."""
@@ -39,6 +39,7 @@ def _parts(scenario: str, sets: int, blocks: Mapping[str, int]) -> tuple[Part, .
 
 _KNOWN = {"quadrature": 100, "laplace": 250, "hessian": 500, "mackay": 500}
 _FREE = {"quadrature": 20, "laplace": 125, "hessian": 125, "mackay": 125}
+_BLOCKS = {"free_20": _FREE, "nuts_known_20": {"nuts": 50, "program": 10}, "nuts_free_20": {"nuts": 10}}
 PLANS: dict[Size, tuple[Part, ...]] = {
     "toy": (*_parts("known_20", 100, _KNOWN), *_parts("known_100", 30, _KNOWN)),
     "quick": (
@@ -46,14 +47,11 @@ PLANS: dict[Size, tuple[Part, ...]] = {
         *_parts("known_100", 200, _KNOWN),
         Part("nuts_known_20", "nuts", 100, 50),
     ),
-    "full": (
-        *_parts("known_20", 1000, _KNOWN),
-        *_parts("known_100", 1000, _KNOWN),
-        *_parts("free_20", 500, _FREE),
-        Part("nuts_known_20", "nuts", 300, 50),
-        Part("nuts_free_20", "nuts", 100, 10),
+    "full": tuple(
+        part for name, own in SCENARIOS.items() for part in _parts(name, own.n_sets, _BLOCKS.get(name, _KNOWN))
     ),
 }
+"""What each size computes; the full one is what docs/findings/calibration.md shows."""
 
 
 @dataclass(frozen=True)
@@ -88,12 +86,7 @@ class Calibration:
         name = cell.settings["method"]
         method = methods_of(setting, [name])[name]
         records = [evaluate_set(setting, method, i) for i in range(cell.settings["start"], cell.settings["stop"])]
-        return CellResult({"records": [_stored(record) for record in records]}, _checks(name, records))
-
-
-def _stored(record: Record) -> dict[str, Any]:
-    # the runner knows how long a cell took; a time of one set would make equal results differ
-    return {name: value for name, value in asdict(record).items() if name != "seconds"}
+        return CellResult({"records": [asdict(record) for record in records]}, _checks(name, records))
 
 
 def _checks(method: str, records: Sequence[Record]) -> tuple[Check, ...]:
@@ -138,7 +131,6 @@ def _record(kept: Mapping[str, Any]) -> Record:
         facts=numbers("facts"),
         fallback=numbers("fallback"),
         warned=tuple(kept["warned"]),
-        seconds=0.0,
     )
 
 

@@ -19,7 +19,7 @@ from bayes_lssvm.base.typing import AnyArray
 from bayes_lssvm.levels.level2 import NO_SIGNAL_GAIN
 
 from .coverage import Coverage, coverage
-from .run import Results
+from .records import Results
 from .uniformity import BINS, Uniformity, uniformity
 
 FAMILY = 0.05

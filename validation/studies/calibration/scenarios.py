@@ -19,8 +19,9 @@ import numpy as np
 from bayes_lssvm.base.typing import AnyArray
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.priors import HyperPrior, Normal
+from validation.harness.compute import versions
 
-from .run import Results, versions
+from .records import Results
 from .simulation import Setting
 from .tables import Row, regimes, rows_of
 
