@@ -13,16 +13,15 @@ import argparse
 import io
 import os
 import sys
-import time
 from pathlib import Path
 
 from reports.command import gallery, reproduce, tables
 from reports.command.parser import Parser
 from reports.command.plan import Plan, Task, make_plan
 from reports.frame.index import write_index
-from reports.frame.page import Page, filled
+from reports.frame.page import Page, as_text
 from reports.frame.write import write_page
-from reports.pages import page_of, section_7_1
+from reports.pages import page_of
 from validation.harness import SIZES, run
 from validation.registry import STUDIES, get_study
 
@@ -39,11 +38,10 @@ class StoppedError(Exception):
 
 def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
-    known = (section_7_1.NAME, *STUDIES)
     command = Parser(
         prog="python -m reports",
         description="Run studies of the closed forms and write them as HTML pages. Without arguments: Ripley's data.",
-        epilog=f"Studies: {', '.join(known)}. Finished cells are kept in OUTPUT/cells; run the same command again "
+        epilog=f"Studies: {', '.join(STUDIES)}. Finished cells are kept in OUTPUT/cells; run the same command again "
         "and it goes on where it was stopped. Tables of the papers: python -m reports reproduce --help.",
     )
     add = command.add_argument
@@ -68,20 +66,14 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
-def make_page(task: Task, plan: Plan) -> tuple[Page, str]:
-    """Run a task; returns its page and what to print about it."""
-    if task.study == section_7_1.NAME:
-        start = time.perf_counter()
-        section = section_7_1.compute()
-        page = section_7_1.page(section, seconds=time.perf_counter() - start)
-        return page, section_7_1.as_text(section)
+def make_page(task: Task, plan: Plan) -> Page:
+    """Run a task; returns its page."""
     study = get_study(task.study)
     try:
         result = run(study, task.data, size=plan.size, folder=plan.cells, jobs=plan.jobs, scheduler=plan.scheduler)
     except (ConnectionError, ImportError, RuntimeError) as error:  # of the processes or of the cluster
         raise StoppedError(f"The study {task.study!r} was stopped. {error}") from error
-    page = page_of(result)
-    return page, "\n\n".join([page.title, *map(filled, page.verdict)])
+    return page_of(result)
 
 
 def make_report(plan: Plan) -> tuple[Path, list[Page]]:
@@ -93,9 +85,9 @@ def make_report(plan: Plan) -> tuple[Path, list[Page]]:
     failed = []
     try:
         for task in plan.tasks:
-            page, text = make_page(task, plan)
+            page = make_page(task, plan)
             write_page(page, plan.pages, command=task.command, **style)
-            print(text, end="\n\n", flush=True)
+            print(as_text(page), end="\n\n", flush=True)
             if page.result.failed:
                 failed.append(page)
                 print(_complaint(page), file=sys.stderr, flush=True)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from validation.papers.table import ReproducedTable
 
 STUDIES: dict[str, str] = {
+    "section-7-1": "validation.studies.section_7_1",
     "error-bars": "validation.studies.error_bars",
     "evidence": "validation.studies.evidence",
     "bayes-factors": "validation.studies.bayes_factors",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reports.pages.section_7_1 import NAME as SECTION_7_1
-
 FOLDER = Path(__file__).parents[1] / "gallery"
 STYLE: dict[str, Any] = {"dpi": 100, "pictures": False, "digits": 6}
 """Of its pages, as `write_page` takes it."""
@@ -28,7 +26,7 @@ class Exhibit(NamedTuple):
 
 
 EXHIBITS = (
-    Exhibit("ripley", (SECTION_7_1, *ON_EVERY_SET, "prior-sensitivity")),
+    Exhibit("ripley", ("section-7-1", *ON_EVERY_SET, "prior-sensitivity")),
     Exhibit("hea", ("evidence", "prior-sensitivity")),
     Exhibit(None, ("map-of-trust", "calibration", "agreement", "predictive-scores", "multiclass-calibration")),
 )

@@ -10,14 +10,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from reports.pages.section_7_1 import NAME as SECTION_7_1
 from validation.harness import Size, StudyData, load_data
 from validation.registry import STUDIES, chosen, get_study
 
 from . import gallery
 
-DEFAULT_STUDIES = gallery.ON_EVERY_SET
-RIPLEY = ("ripley", "rsy", "synth")
+DEFAULT_STUDIES = ("section-7-1", *gallery.ON_EVERY_SET)
 _SCHEDULER_WAIT = 10  # seconds
 
 
@@ -89,7 +87,7 @@ def _chosen(names: Sequence[str] | None) -> tuple[str, ...] | None:
     """The studies that were asked for, each once; None where none was named."""
     if not names:
         return None
-    return chosen(names, {SECTION_7_1: "", **STUDIES}, "study")
+    return chosen(names, STUDIES, "study")
 
 
 def _tasks(options: argparse.Namespace, chosen: tuple[str, ...] | None, size: Size, remarks: list[str]) -> list[Task]:
@@ -97,19 +95,11 @@ def _tasks(options: argparse.Namespace, chosen: tuple[str, ...] | None, size: Si
     if source is None and (options.target or options.positive):
         raise ValueError("--target and --positive say how to read a CSV file; give its path with --data.")
     named = bool(options.study) and "all" not in options.study
-    if chosen is None:
-        chosen = (SECTION_7_1, *DEFAULT_STUDIES)
-    if SECTION_7_1 in chosen and source is not None and source.strip().lower() not in RIPLEY:
-        if named:
-            raise ValueError("Section 7.1 is about Ripley's data; leave out --data, or name other studies.")
-        chosen = tuple(name for name in chosen if name != SECTION_7_1)
-    studies = [get_study(name) for name in chosen if name != SECTION_7_1]
+    studies = [get_study(name) for name in chosen or DEFAULT_STUDIES]
     data = None
     if source is not None or any(study.needs_data for study in studies):
         data = load_data(source or "ripley", target=options.target, positive=options.positive)
     tasks, refusals = [], []
-    if SECTION_7_1 in chosen:
-        tasks.append(Task(SECTION_7_1, None, _command(SECTION_7_1)))
     for study in studies:
         own = data if study.needs_data else None
         try:
@@ -132,13 +122,10 @@ def _gallery_tasks(chosen: tuple[str, ...] | None, size: Size) -> list[Task]:
     tasks = []
     for exhibit in gallery.EXHIBITS:
         names = [name for name in exhibit.studies if chosen is None or name in chosen]
-        data = load_data(exhibit.data) if exhibit.data and set(names) - {SECTION_7_1} else None
+        data = load_data(exhibit.data) if exhibit.data and names else None
         for name in names:
-            if name == SECTION_7_1:
-                tasks.append(Task(name, None, _command(name)))
-            else:
-                get_study(name).cells(data, size)  # says so now if it cannot use the data
-                tasks.append(Task(name, data, _command(name, size, {"--data": exhibit.data})))
+            get_study(name).cells(data, size)  # says so now if it cannot use the data
+            tasks.append(Task(name, data, _command(name, size, {"--data": exhibit.data})))
     if not tasks:
         raise ValueError(f"The gallery does not show {' or '.join(chosen or ())}.")
     return tasks

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reports.frame.index import write_index
-from reports.frame.page import Page, filled
+from reports.frame.page import Page, as_text
 from reports.frame.write import write_page
 from reports.pages import page_of
 from reports.pages import reproduction as overview
@@ -60,7 +60,7 @@ def write_pages(names: Sequence[str], output: Path, size: Size | None, *, in_gal
     words = (gallery.TITLE, gallery.INTRODUCTION) if in_gallery else (TITLE, INTRODUCTION)
     index = write_index(folder, title=words[0], introduction=words[1])
     for page in pages:
-        print("\n\n".join([page.title, *map(filled, page.verdict)]), end="\n\n", flush=True)
+        print(as_text(page), end="\n\n", flush=True)
     print(f"{len(pages)} pages with tables and figures; the index is\n{index.resolve()}")
     return pages
 

@@ -75,7 +75,7 @@ def _read(path: Path, folder: Path) -> dict[str, Any] | None:
 
 def _order(record: dict[str, Any]) -> tuple[bool, bool, str, str, int]:
     data = record["data"]
-    studies = ["section-7-1", *STUDIES, REPRODUCTION, *TABLES]
+    studies = [*STUDIES, REPRODUCTION, *TABLES]
     name = "" if data is None else str(data["name"])
     place = studies.index(record["study"]) if record["study"] in studies else len(studies)
     return data is None, name != "ripley", name, _heading(record), place

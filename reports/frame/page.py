@@ -95,6 +95,8 @@ class Page:
         Paragraphs.
     result : StudyResult
         Where diagnostics, failures (the red banner) and provenance come from.
+    printed : tuple of Table
+        Tables that the terminal shows too.
     """
 
     name: str
@@ -105,6 +107,7 @@ class Page:
     sections: tuple[Section, ...]
     methods: tuple[str, ...]
     result: StudyResult
+    printed: tuple[Table, ...] = ()
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
@@ -127,6 +130,14 @@ def aligned(table: Table) -> str:
         return "  ".join([line[0].ljust(widths[0]), *numbers]).rstrip()
 
     return "\n".join([joined(table.header), "  ".join("-" * width for width in widths), *map(joined, lines[1:])])
+
+
+def as_text(page: Page) -> str:
+    """The page for a terminal, at most 98 columns wide: its title and verdict, and the tables that it prints."""
+    parts = [page.title]
+    if page.printed:
+        parts += [filled(page.introduction), *map(aligned, page.printed)]
+    return "\n\n".join([*parts, *map(filled, page.verdict)])
 
 
 def filled(paragraph: str) -> str:

@@ -18,17 +18,20 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 from bayes_lssvm import BayesianLSSVC, datasets
 from bayes_lssvm.base.files import write_bytes
-from bayes_lssvm.base.provenance import data_hash
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.levels.level3 import evidence_of
 from reports.__main__ import main
 from reports.draw.style import as_png
 from reports.frame.html import as_html, draw
-from reports.pages.section_7_1 import as_text
-from reports.pages.section_7_1 import page as section_7_1
+from reports.frame.page import aligned
+from reports.pages import page_of
+from reports.pages.section_7_1 import main_table
 from reports.pages.section_7_1.figures import figure_evidence
 from reports.pages.section_7_1.hero import GAP, NOISE, hero, sinc_fit
-from validation.studies.section_7_1 import Printed, evidence_curve, probability_map, study, verdict
+from reports.pages.section_7_1.sentences import verdict
+from validation.harness import load_data, run
+from validation.registry import get_study
+from validation.studies.section_7_1 import Printed, evidence_curve, from_record, probability_map, study
 
 PICTURES = ("figure_2", "figure_3", "evidence")
 
@@ -47,6 +50,13 @@ def report(tmp_path_factory):
 def coarse():
     """The study with few points on its curves and its map; the designs are the same."""
     return study(n_wide=5, n_near=21, n_map=(31, 21))
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory):
+    """The same through the harness."""
+    folder = tmp_path_factory.mktemp("section-7-1")
+    return run(get_study("section-7-1"), load_data("ripley"), size="toy", folder=folder, progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -215,10 +225,22 @@ def test_json_holds_the_numbers_and_their_provenance(report, coarse):
     assert first["hessian"]["log_mu"] == pytest.approx(coarse.without_occam.hessian.log_mu, rel=1e-9)
     assert record["printed"]["sigma"] == 1.3110
     assert len(record["evidence_curve"]["wide"]["sigma"]) == len(record["evidence_curve"]["wide"]["with_occam"]) > 50
-    data = datasets.load("ripley")
-    assert record["provenance"]["data_sha256"] == data_hash(*data.Xy, *data.test_Xy)
-    assert {"bayes_lssvm", "python", "numpy", "scipy"} <= set(record["provenance"]["versions"])
-    assert record["provenance"]["settings"]["prior_sd"] == 3.0
+    assert written["provenance"]["data_sha256"] == load_data("ripley").sha256 == written["data"]["sha256"]
+    assert {"bayes-lssvm", "python", "numpy", "scipy"} <= set(written["provenance"]["versions"])
+    assert written["cells"][0]["settings"]["prior_sd"] == 3.0
+
+
+def test_the_record_holds_the_whole_study(coarse, toy):
+    (finished,) = toy.cells
+    again = from_record(finished.values)
+    assert again.designs == coarse.designs
+    assert again.printed == coarse.printed
+    for curve in ("wide", "near", "surface"):
+        for name, values in vars(getattr(coarse, curve)).items():
+            np.testing.assert_array_equal(getattr(getattr(again, curve), name), values)
+    np.testing.assert_array_equal(again.X, coarse.X)
+    np.testing.assert_array_equal(again.y, coarse.y)
+    assert (again.n_test, again.n_unbalanced, again.prior_sd) == (1000, 2000, 3.0)
 
 
 def test_page_loads_nothing_from_outside(report):
@@ -250,10 +272,9 @@ def test_page_shows_every_number_of_the_printed_table(report, coarse):
         assert f"<td>{number}</td>" in text
 
 
-def test_page_escapes_text(coarse):
-    versions = {"bayes_lssvm": "<script>alert(1)</script>"}
-    odd = replace(coarse, provenance=coarse.provenance | {"versions": versions})
-    page = section_7_1(odd)
+def test_page_escapes_text(toy):
+    versions = {"bayes-lssvm": "<script>alert(1)</script>"}
+    page = page_of(replace(toy, provenance={**toy.provenance, "versions": versions}))
     text = as_html(page, draw(page, dpi=20), command="make <b>it</b>", record="ripley.json")
     assert "<script>" not in text
     assert "make &lt;b&gt;it&lt;/b&gt;" in text
@@ -276,7 +297,7 @@ def test_a_figure_is_the_same_file_each_time(coarse):
 
 
 def test_text_can_be_made_without_drawing(coarse):
-    assert cells(as_text(coarse), "γ_eff") == ["–", "17.82", "17.62"]
+    assert cells(aligned(main_table(coarse)), "γ_eff") == ["–", "17.82", "17.62"]
 
 
 # --- what goes wrong

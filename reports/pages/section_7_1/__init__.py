@@ -1,28 +1,23 @@
 """Section 7.1 of paper 0 on Ripley's data: the tables, figures 2 and 3 and the evidence along σ.
 
 The study behind it, `validation.studies.section_7_1`, is closed forms from end to end: nothing is sampled, and there
-are no checks to fail. It is handed to the frame as a study of one cell that holds the whole record.
+are no checks to fail.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
-from reports.frame.page import Page, Picture, Row, Section, Table, aligned, filled
-from validation.harness import Cell, FinishedCell, StudyResult
-from validation.studies.section_7_1 import STAGES, Design, RipleyStudy, study, verdict
+from reports.frame.page import Page, Picture, Row, Section, Table
+from validation.harness import StudyResult
+from validation.studies.section_7_1 import Design, RipleyStudy, from_record
 
 from .figures import figure_2, figure_3, figure_evidence
+from .sentences import verdict
 
-NAME = "section-7-1"
 PAGE_NAME = "ripley"
-TITLE = "Section 7.1: the LS-SVM classifier on Ripley's data"
 INTRODUCTION = (
     "An LS-SVM with RBF kernel, designed by the evidence framework on 250 training points and judged on 1000 test "
     "points, beside the numbers that Van Gestel et al. (2002) print. σ maximises the evidence with level 2 at its "
@@ -41,17 +36,6 @@ SCORE_NAMES = {
     "target": "targets ±1 (paper 2, eq 11)",
     "softmax": "logistic (MacKay)",
 }
-
-
-def compute() -> RipleyStudy:
-    """Run section 7.1, with a progress bar on a terminal."""
-    with tqdm(total=len(STAGES), disable=None, leave=False, bar_format="{l_bar}{bar}| {n}/{total}") as bar:
-
-        def begin(stage: str) -> None:
-            bar.set_description(stage)
-            bar.update()
-
-        return study(on_stage=begin)
 
 
 def main_table(result: RipleyStudy) -> Table:
@@ -143,49 +127,24 @@ def pictures(result: RipleyStudy) -> tuple[Picture, Picture, Picture]:
     )
 
 
-def as_result(result: RipleyStudy, *, seconds: float = 0.0) -> StudyResult:
-    """Section 7.1 as the frame takes every study."""
-    record: dict[str, Any] = result.record()
-    origin = {
-        **result.provenance,
-        "version": 1,
-        "seconds": seconds,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-    settings = origin.pop("settings")
-    data = {
-        "name": PAGE_NAME,
-        "n": len(result.X),
-        "d": result.X.shape[1],
-        "n_test": result.n_test,
-        "task": "classification",
-        "sha256": origin["data_sha256"],
-        "notes": ["The checksum is over training and test points."],
-    }
-    cell = FinishedCell(Cell(NAME, settings, seed=settings["random_state"]), record, seconds=seconds)
-    return StudyResult(NAME, TITLE, "full", data, (cell,), origin, Path())
-
-
-def page(result: RipleyStudy, *, seconds: float = 0.0) -> Page:
+def page(result: StudyResult) -> Page:
     """The page of section 7.1."""
-    decision, surface, evidence = pictures(result)
+    (finished,) = result.cells
+    found = from_record(finished.values)
+    decision, surface, evidence = pictures(found)
+    main, scores = main_table(found), score_table(found)
     return Page(
         name=PAGE_NAME,
-        title=TITLE,
+        title=result.title,
         introduction=INTRODUCTION,
-        verdict=verdict(result),
-        key_table=main_table(result),
+        verdict=verdict(found),
+        key_table=main,
         sections=(
             Section("The decision and its probability", pictures=(decision, surface)),
             Section("The evidence along σ", pictures=(evidence,)),
-            Section("How good are the probabilities?", tables=(score_table(result),)),
+            Section("How good are the probabilities?", tables=(scores,)),
         ),
         methods=METHODS,
-        result=as_result(result, seconds=seconds),
+        result=result,
+        printed=(main, scores),
     )
-
-
-def as_text(result: RipleyStudy) -> str:
-    """The tables and the verdict for a terminal, at most 98 columns wide."""
-    parts = [TITLE, filled(INTRODUCTION), aligned(main_table(result)), aligned(score_table(result))]
-    return "\n\n".join([*parts, *map(filled, verdict(result))])
