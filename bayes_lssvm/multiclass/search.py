@@ -8,15 +8,16 @@ starts are sifted and climbed on subsets spread over the classes, and the best o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
-from ..search.climb import Stop, climb
+from ..search.climb import Stop, at_edge, climb
 from ..search.line import maximise_on_line
 from ..search.polish import POLISHED, polish
-from ..search.refinement import SIFTED, SUBSET, names_at_edge
+from ..search.refinement import SIFTED, SUBSET
 from ..search.starts import distinct, promising, rank_or_nothing, spread_subset, starting_points
 from .objective import SharedObjective, tasks_of
 
@@ -73,8 +74,8 @@ def refine_shared(
     best = _best(small, kernel, climbed)
     if small is not objective:
         best = _polished(objective, small, kernel, best, bounds)
-    kernel = kernel.with_log_params(best.position)
-    return SharedRefinement(kernel, best.n_evaluations, best.converged, names_at_edge(kernel, bounds))
+    names = tuple(compress(kernel.param_names, at_edge(best.position, bounds)))
+    return SharedRefinement(kernel.with_log_params(best.position), best.n_evaluations, best.converged, names)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ perturbations of the best.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 
@@ -181,18 +182,13 @@ def descend(objective: PressObjective, start: PressStart, *, max_iter: int = 200
         gamma=gamma,
         selected=np.ones(objective.X.shape[1], dtype=bool),
         evaluation=objective.evaluate(end, gamma, gradient=True),
-        at_bound=names_at_bound(found.at_edge, kernel),
+        at_bound=tuple(compress(("gamma", *kernel.param_names), found.at_edge)),
         flat_limit=_is_flat(objective, end, at_lower_end=bool(np.isclose(log2_gamma, box[0, 0], atol=1e-6))),
         interpolates=bool(np.isclose(log2_gamma, box[0, 1], atol=1e-6)),
         n_evaluations=found.n_evaluations,
         converged=found.converged,
         message=found.message,
     )
-
-
-def names_at_bound(at_edge: AnyArray, kernel: Kernel) -> tuple[str, ...]:
-    """The names of those of (γ, θ) that stand at an edge of the box."""
-    return tuple(name for name, out in zip(("gamma", *kernel.param_names), at_edge, strict=True) if out)
 
 
 def _is_flat(objective: PressObjective, kernel: Kernel, *, at_lower_end: bool) -> bool:

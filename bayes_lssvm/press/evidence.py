@@ -20,6 +20,7 @@ Integrating out instead gives ξ_eff = d/(2Ω) and ζ_eff = ℓ/(2Q): γ_w = d i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -29,7 +30,7 @@ from ..base.typing import Array
 from ..kernels import Kernel
 from ..search.climb import Climb, Stop, climb
 from .criterion import LOG_2, PressObjective, sensitivities
-from .descent import model_at, names_at_bound, point_of, search_box
+from .descent import model_at, point_of, search_box
 
 __all__ = ["PressEvidence", "determination", "optimise_xi_zeta"]
 
@@ -188,7 +189,7 @@ def optimise_xi_zeta(
         press=found.press,
         penalty=found.penalty,
         log_evidence=log_evidence,
-        at_bound=names_at_bound(lowest.at_edge, kernel),
+        at_bound=tuple(compress(("gamma", *kernel.param_names), lowest.at_edge)),
         n_iterations=iteration,
         converged=converged,
     )

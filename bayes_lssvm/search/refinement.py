@@ -10,6 +10,7 @@ its range are taken only if they beat every other by a clear margin (`Evaluation
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 
@@ -104,7 +105,7 @@ def refine_objective(objective: Objective, kernel: Kernel, seed: int = 0) -> Ref
         optima=tuple(optima),
         n_evaluations=sum(climb.n_evaluations for climb in climbs),
         converged=all(climb.converged for climb in climbs),
-        at_bound=names_at_edge(best.kernel, bounds),
+        at_bound=tuple(compress(kernel.param_names, at_edge(best.kernel.log_params, bounds))),
     )
 
 
@@ -129,11 +130,6 @@ def climb_nearby(objective: Objective, kernel: Kernel) -> Evaluation:
     bounds = kernel.log_bounds(objective.X)
     start = np.clip(kernel.log_params, bounds[:, 0], bounds[:, 1])
     return max(given, _climb(objective, kernel, start, bounds, _NEARBY).evaluation, key=lambda e: e.rank)
-
-
-def names_at_edge(kernel: Kernel, bounds: Array) -> tuple[str, ...]:
-    """Parameters of a kernel that stand at the edge of the searched box."""
-    return tuple(name for name, out in zip(kernel.param_names, at_edge(kernel.log_params, bounds), strict=True) if out)
 
 
 @dataclass(frozen=True)
