@@ -33,8 +33,8 @@ from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.marginal.density import Density
 from bayes_lssvm.marginal.draws.collapsed import collapsed_nuts
-from bayes_lssvm.marginal.draws.interpolant import fixed_kernel_surface, one_parameter_surface
 from bayes_lssvm.marginal.draws.nuts import sample_table
+from bayes_lssvm.marginal.draws.surfaces import fixed_kernel_surface, one_parameter_surface
 from bayes_lssvm.marginal.draws.table import scattered_starts, tabulate
 from bayes_lssvm.priors import HyperPrior, Normal
 from bayes_lssvm.sampling.diagnostics import ChainsDidNotMixWarning

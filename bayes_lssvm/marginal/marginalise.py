@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,19 @@ from ..base.memory import require_matrices
 from ..base.provenance import provenance
 from ..kernels import Kernel, as_kernel
 from ..priors import HyperPrior, LogPrior, as_hyper_prior
-from .methods import METHODS
+from .draws.methods import by_importance, by_nuts
 from .posterior import HyperPosterior
-from .task import Task
+from .request import Request
+from .rules.methods import by_design, by_laplace, by_mackay, by_quadrature
+
+METHODS: dict[str, Callable[[Request, dict[str, Any]], HyperPosterior]] = {
+    "quadrature": by_quadrature,
+    "mackay": by_mackay,
+    "laplace": by_laplace,
+    "importance": by_importance,
+    "ccd": by_design,
+    "nuts": by_nuts,
+}
 
 
 def marginalise(
@@ -84,5 +95,5 @@ def marginalise(
         "tolerance": tolerance,
         "seed": "generator" if isinstance(seed, np.random.Generator) else seed,
     }
-    task = Task(X, y, chosen, hyper_prior, fixed_kernel, tolerance, draws, chains, warmup, check, seed, progress)
-    return METHODS[method](task, provenance(settings=settings, data=(X, y)))
+    request = Request(X, y, chosen, hyper_prior, fixed_kernel, tolerance, draws, chains, warmup, check, seed, progress)
+    return METHODS[method](request, provenance(settings=settings, data=(X, y)))

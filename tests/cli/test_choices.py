@@ -13,7 +13,7 @@ from bayes_lssvm.estimators.choice import CRITERIA
 from bayes_lssvm.estimators.selector import DIRECTIONS
 from bayes_lssvm.kernels import KERNEL_NAMES
 from bayes_lssvm.levels.moderation import MODERATIONS
-from bayes_lssvm.marginal.methods import METHODS
+from bayes_lssvm.marginal.marginalise import METHODS
 from bayes_lssvm.multiclass import CODINGS, DECODINGS
 from bayes_lssvm.selection.input_sets import KERNELS
 

@@ -20,9 +20,10 @@ from bayes_lssvm.kernels import ARD, RBF, Linear
 from bayes_lssvm.marginal import marginalise
 from bayes_lssvm.marginal.density import Density
 from bayes_lssvm.marginal.draws import correction as _correction
-from bayes_lssvm.marginal.draws import function as _function_nuts
+from bayes_lssvm.marginal.draws import exact as _exact
 from bayes_lssvm.marginal.draws import interpolant as _interpolant
 from bayes_lssvm.marginal.draws import nuts as _nuts
+from bayes_lssvm.marginal.draws import surfaces as _surfaces
 from bayes_lssvm.marginal.draws.collapsed import CollapsedDraws, collapsed_nuts
 from bayes_lssvm.marginal.log_mu import LogMu
 from bayes_lssvm.marginal.rules.level2 import integrate
@@ -195,7 +196,7 @@ def surfaces(ripley_standardised):
         "permuted": Density(X[::5], shuffled[::5], RBF(1.0), (WIDE, WIDE, UNIT)),
         "N=4": Density(X[:4], np.array([1.0, -1.0, 1.0, -1.0]), RBF(1.0), (WIDE, WIDE, UNIT)),
     }
-    return {name: (density, _interpolant.one_parameter_surface(density)) for name, density in cases.items()}
+    return {name: (density, _surfaces.one_parameter_surface(density)) for name, density in cases.items()}
 
 
 @pytest.mark.parametrize("case", ["Ripley", "box", "permuted", "N=4"])
@@ -376,7 +377,7 @@ def test_a_prior_that_vanishes_at_its_edges():
 def test_a_bad_interpolant_is_found_out_and_corrected(monkeypatch):
     X, y = small()
     prior = HyperPrior(WIDE, WIDE, Normal(0, 0.7))
-    monkeypatch.setattr(_interpolant, "_LAST_LEVEL", 16)
+    monkeypatch.setattr(_surfaces, "_LAST_LEVEL", 16)
     found = draw(X, y, RBF(1.0), prior)
     assert found.correction.corrected
     assert found.correction.n_checked == 4000
@@ -431,7 +432,7 @@ def test_several_parameters_are_sampled_from_the_exact_density(ard):
 def test_the_map_from_the_whole_line_has_the_right_gradient():
     X, y = small(9)
     density = Density(X, y, ARD((1.0, 1.0)), (Normal(0, 2), Exponential(), UNIT, Box(-1.0, 2.0)))
-    unbounded = _function_nuts.Unbounded(density)
+    unbounded = _exact.Unbounded(density)
     z = np.array([0.3, -0.4, 0.2, 0.7])
     assert unbounded.coordinates(unbounded.point(z)) == pytest.approx(z)
     gradient = unbounded.value_and_gradient(z)[1]

@@ -1,7 +1,7 @@
 """NUTS over the hyperparameters, the weights and the bias integrated out.
 
 log p(D | μ, ζ, θ) needs log_det and q_1 at log γ and the kernel only. With at most one kernel parameter both are
-computed beforehand (`interpolant`), log μ is integrated out, and NUTS runs on a table of what is left (`table`): a
+computed beforehand (`surfaces`), log μ is integrated out, and NUTS runs on a table of what is left (`table`): a
 gradient costs the same for ten data points and for ten thousand. The coordinates are (ε, log γ, θ), Φ(ε) being the
 share of the posterior of log μ, at given log γ and θ, that lies below log μ. ε is standard normal and independent of
 the others, and log μ comes back through its quantiles, whatever its prior. (In one dimension NUTS turns round too
@@ -9,7 +9,7 @@ early: without ε, draws of log γ were worth a third as much.)
 
 The exact density is computed at all draws for a fixed kernel, and at some of them, one reduction each, for a free one.
 Where it differs visibly from what was sampled, every draw gets an importance weight (`correction`). With several
-kernel parameters NUTS runs on the exact density itself (`function`).
+kernel parameters NUTS runs on the exact density itself (`exact`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from ...kernels import Kernel
 from ...priors import LogPrior
 from ..density import Density
 from .correction import Corrected, Correction, of_exact, of_interpolant, of_table
-from .function import sample_density
-from .interpolant import FixedKernel, Surface, fixed_kernel_surface, log_mu_at, one_parameter_surface
+from .exact import sample_density
+from .interpolant import FixedKernel, Surface, log_mu_at
 from .nuts import MAX_TREE_DEPTH, Chains, sample_table
+from .surfaces import fixed_kernel_surface, one_parameter_surface
 from .table import Table, kernel_log_prior, log_jacobian, scattered_starts, tabulate, to_box
 
 

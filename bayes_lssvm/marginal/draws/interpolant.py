@@ -13,20 +13,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.interpolate import BSpline, make_interp_spline
+from scipy.interpolate import BSpline
 
 from ...base.typing import Array
 from ...linalg.spectrum import TridiagonalReduction
 from ...priors import LogPrior
-from ..density import Density
 from ..log_mu import LogMu
-from .gamma_range import KernelScan, range_of_log_gamma
 
-_MATTERS = 12.0  # nats below the maximum beyond which an error has no effect
-_TOLERANCE = 1e-6
-_U_STEP = 0.1
-_LEAST_CELLS = 64
-_FIRST_LEVEL, _LAST_LEVEL = 16, 512
 _CHUNK = 512
 
 
@@ -142,54 +135,3 @@ def barycentric_rows(nodes: Array, x: Array) -> Array:
     hit = difference == 0.0
     rows = np.where(hit.any(axis=1)[:, None], hit, weights / np.where(hit, 1.0, difference))
     return np.asarray(rows / rows.sum(axis=1, keepdims=True))
-
-
-def fixed_kernel_surface(density: Density) -> FixedKernel:
-    """The surface of the density's kernel at its present parameters."""
-    reduction = density.reduction(density.kernel)
-    low, high, tail = range_of_log_gamma(reduction, density.parts)
-    return FixedKernel(reduction, np.array([low]), np.array([high]), tail)
-
-
-def one_parameter_surface(density: Density, *, progress: bool = False) -> OneParameter:
-    """The surface of the density's kernel, whose one parameter is free."""
-    with KernelScan(density, progress=progress) as scan:
-        low, high, tail = scan.range()
-        u = np.linspace(low[0], high[0], max(int(np.ceil((high[0] - low[0]) / _U_STEP)), _LEAST_CELLS) + 1)
-        between = np.array([t for t in scan.thetas if low[1] < t < high[1]])
-        exact = _log_density(density, u, between, np.stack([_row(scan.reduction(t), u) for t in between]))
-        matters = exact > exact.max() - _MATTERS
-        level, found, error = _FIRST_LEVEL // 2, dict[float, Array](), np.inf
-        while error > _TOLERANCE and level < _LAST_LEVEL:
-            level *= 2
-            nodes = lobatto_nodes(low[1], high[1], level)
-            for theta in map(float, nodes):
-                if theta not in found:
-                    found[theta] = _row(scan.reduction(theta), u)
-            rows = np.stack([found[float(t)] for t in nodes])  # [J, 2, U]
-            guess = _log_density(density, u, between, np.tensordot(barycentric_rows(nodes, between), rows, axes=1))
-            error = float(np.max(np.abs(guess - exact)[matters]))
-    return OneParameter(
-        n=len(density.y),
-        low=low,
-        high=high,
-        tail=tail,
-        n_reductions=scan.n_reductions,
-        error=error,
-        nodes=nodes,
-        spline=make_interp_spline(u, rows.transpose(2, 1, 0), k=5),
-    )
-
-
-def _row(reduction: TridiagonalReduction, u: Array) -> Array:
-    """log_det and log q_1 along u, of shape (2, U)."""
-    log_det, q1 = reduction.values(np.exp(u))
-    return np.stack([log_det, np.log(q1)])
-
-
-def _log_density(density: Density, u: Array, thetas: Array, rows: Array) -> Array:
-    """Log density of (u, θ), of shape (T, U), from log_det and log q_1 in rows of shape (T, 2, U)."""
-    parts = density.parts
-    log_det, q1 = rows[:, 0].ravel(), np.exp(rows[:, 1]).ravel()
-    integral = LogMu(len(density.y), np.tile(u, len(thetas)), log_det, q1, parts[0], parts[1]).log_integral()
-    return np.asarray(integral.reshape(len(thetas), -1) + parts[2].log_density(thetas)[:, None])

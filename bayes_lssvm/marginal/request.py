@@ -1,4 +1,4 @@
-"""What is to be integrated, and what all methods share in making a posterior of it."""
+"""What a caller of `marginalise` asks for, and what all methods share in making a posterior of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KERNEL_NODES = 9  # of the Gauss rule over one kernel parameter, for predictions
 
 
 @dataclass(frozen=True)
-class Task:
+class Request:
     """What is to be integrated, and how the caller wants it done."""
 
     X: Array
@@ -65,11 +65,11 @@ class Task:
         )
 
 
-def exact_nodes(task: Task, thetas: Array, shares: Array) -> tuple[PredictionNode, ...]:
+def exact_nodes(request: Request, thetas: Array, shares: Array) -> tuple[PredictionNode, ...]:
     """Kernels at given log parameters, of shape (K,) or (K, P), with μ and ζ given each of them integrated exactly."""
     nodes = []
     for theta, share in zip(np.reshape(thetas, (len(shares), -1)), shares / np.sum(shares), strict=True):
-        kernel = task.kernel.with_log_params(theta)
-        integral = integrate(task.density.reduction(kernel), task.prior.mu, task.prior.zeta)
+        kernel = request.kernel.with_log_params(theta)
+        integral = integrate(request.density.reduction(kernel), request.prior.mu, request.prior.zeta)
         nodes.append(PredictionNode(kernel, float(share), rows_of(integral)))
     return tuple(nodes)

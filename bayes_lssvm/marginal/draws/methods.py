@@ -1,4 +1,4 @@
-"""Posteriors by draws: importance sampling, and NUTS on the evidence."""
+"""Methods by draws: importance sampling, and NUTS on the evidence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..export import Chains
 from ..gaussian import find_modes
 from ..posterior import HyperPosterior, with_gamma
 from ..predictions import PredictionNode, gauss_rule, rows_of_draws
-from ..task import KERNEL_NODES, Task, exact_nodes
+from ..request import KERNEL_NODES, Request, exact_nodes
 from .collapsed import CollapsedDraws, collapsed_nuts
 from .importance import importance
 
@@ -24,13 +24,13 @@ _FEWEST_EFFECTIVE = 100.0
 _MOST_EXACT = 1000  # draws for the evidence, where each costs a factorisation
 
 
-def by_importance(task: Task, record: dict[str, Any]) -> HyperPosterior:
+def by_importance(request: Request, record: dict[str, Any]) -> HyperPosterior:
     """Student proposals at the modes with Pareto-smoothed weights."""
-    task.prior.require_proper(task.n_kernel, "importance")
-    modes = find_modes(task.density)
-    draws = task.draws if task.draws is not None else (4000 if task.n_kernel == 0 else 1000)
-    rng = np.random.default_rng(task.seed)
-    found = importance(task.density, modes, draws=draws, rng=rng, progress=task.progress)
+    request.prior.require_proper(request.n_kernel, "importance")
+    modes = find_modes(request.density)
+    draws = request.draws if request.draws is not None else (4000 if request.n_kernel == 0 else 1000)
+    rng = np.random.default_rng(request.seed)
+    found = importance(request.density, modes, draws=draws, rng=rng, progress=request.progress)
     if found.effective_size < _FEWEST_EFFECTIVE:
         warn(
             f"{draws} draws are worth only {found.effective_size:.0f}: the proposal at the mode is far narrower than "
@@ -44,7 +44,7 @@ def by_importance(task: Task, record: dict[str, Any]) -> HyperPosterior:
             BayesLSSVMWarning,
         )
     weights = np.exp(found.log_weights)
-    return task.posterior(
+    return request.posterior(
         "importance",
         log_evidence=found.log_evidence,
         log_evidence_error=found.error,
@@ -52,54 +52,54 @@ def by_importance(task: Task, record: dict[str, Any]) -> HyperPosterior:
         weights=weights / weights.sum(),
         provenance=record,
         diagnostics={"k_hat": found.k_hat, "effective_size": found.effective_size, "n_modes": len(modes)},
-        make_prediction_nodes=lambda: nodes_of_draws(task, found.points, weights / weights.sum()),
+        make_prediction_nodes=lambda: nodes_of_draws(request, found.points, weights / weights.sum()),
     )
 
 
-def nodes_of_draws(task: Task, points: Array, weights: Array) -> tuple[PredictionNode, ...]:
+def nodes_of_draws(request: Request, points: Array, weights: Array) -> tuple[PredictionNode, ...]:
     """Kernels that stand for the draws: a Gauss rule of one parameter, a random selection of several."""
-    if task.n_kernel == 1:
-        return exact_nodes(task, *gauss_rule(points[:, 2], weights, KERNEL_NODES))
+    if request.n_kernel == 1:
+        return exact_nodes(request, *gauss_rule(points[:, 2], weights, KERNEL_NODES))
     # evenly spaced in the cumulated weights: heavy draws are taken more than once, none is favoured
-    most = _MOST_ROWS if task.n_kernel == 0 else _MOST_KERNELS
+    most = _MOST_ROWS if request.n_kernel == 0 else _MOST_KERNELS
     chosen = np.searchsorted(np.cumsum(weights)[:-1], (np.arange(most) + 0.5) / most)
-    if task.n_kernel == 0:
+    if request.n_kernel == 0:
         rows = rows_of_draws(points[chosen, 0], points[chosen, 1], np.ones(most))
-        return (PredictionNode(task.kernel, 1.0, rows),)
+        return (PredictionNode(request.kernel, 1.0, rows),)
     distinct, counts = np.unique(chosen, return_counts=True)
-    return exact_nodes(task, points[distinct, 2:], counts.astype(float))
+    return exact_nodes(request, points[distinct, 2:], counts.astype(float))
 
 
-def by_nuts(task: Task, record: dict[str, Any]) -> HyperPosterior:
+def by_nuts(request: Request, record: dict[str, Any]) -> HyperPosterior:
     """NUTS on the evidence, the weights and the bias integrated out, and the evidence from its draws by a bridge."""
-    task.prior.require_proper(task.n_kernel, "nuts")
+    request.prior.require_proper(request.n_kernel, "nuts")
     found = collapsed_nuts(
-        task.X,
-        task.y,
-        task.kernel,
-        task.prior.components(task.n_kernel),
-        fixed_kernel=task.fixed_kernel,
-        chains=task.chains,
-        warmup=task.warmup,
-        draws=1000 if task.draws is None else task.draws,
-        seed=task.whole_seed,
-        progress=task.progress,
+        request.X,
+        request.y,
+        request.kernel,
+        request.prior.components(request.n_kernel),
+        fixed_kernel=request.fixed_kernel,
+        chains=request.chains,
+        warmup=request.warmup,
+        draws=1000 if request.draws is None else request.draws,
+        seed=request.whole_seed,
+        progress=request.progress,
     )
     diagnostics = diagnose(
-        {name: found.points[..., i] for i, name in enumerate(task.density.names)},
+        {name: found.points[..., i] for i, name in enumerate(request.density.names)},
         diverging=found.diverging,
         energy=found.energy,
         tree_depth_hits=found.at_max_depth,
         acceptance=found.accept,
     )
-    if task.check:
+    if request.check:
         diagnostics.require()
     else:
         diagnostics.warn()
     weights = np.exp(found.log_weights.ravel() - found.log_weights.max())
     weights /= weights.sum()
     points = found.points.reshape(-1, found.points.shape[2])
-    estimate = _bridged(task, found, points, weights)
+    estimate = _bridged(request, found, points, weights)
     statistics = {
         "lp": found.log_density,
         "diverging": found.diverging,
@@ -108,7 +108,7 @@ def by_nuts(task: Task, record: dict[str, Any]) -> HyperPosterior:
         "tree_depth": found.tree_depth,
         "acceptance_rate": found.accept,
     }
-    return task.posterior(
+    return request.posterior(
         "nuts",
         log_evidence=estimate.log_z,
         log_evidence_error=estimate.standard_error,
@@ -123,18 +123,18 @@ def by_nuts(task: Task, record: dict[str, Any]) -> HyperPosterior:
             "n_kernels": found.n_reductions,
         },
         chains=Chains(found.points, statistics),
-        make_prediction_nodes=lambda: nodes_of_draws(task, points, weights),
+        make_prediction_nodes=lambda: nodes_of_draws(request, points, weights),
     )
 
 
-def _bridged(task: Task, found: CollapsedDraws, points: Array, weights: Array) -> BridgeEstimate:
+def _bridged(request: Request, found: CollapsedDraws, points: Array, weights: Array) -> BridgeEstimate:
     """The evidence, from a density that is cheap to evaluate, or from fewer draws of the exact one."""
-    if task.n_kernel <= 1 and not found.correction.corrected:
-        return bridge(found.points, found.log_density_at, seed=task.whole_seed)
+    if request.n_kernel <= 1 and not found.correction.corrected:
+        return bridge(found.points, found.log_density_at, seed=request.whole_seed)
     if found.correction.corrected:
         chosen = np.searchsorted(np.cumsum(weights)[:-1], (np.arange(_MOST_EXACT) + 0.5) / _MOST_EXACT)
         draws = points[np.sort(chosen)][None]
     else:
         step = max(1, -(-len(points) // _MOST_EXACT))
         draws = found.points[:, ::step]
-    return bridge(draws, task.density.values, seed=task.whole_seed)
+    return bridge(draws, request.density.values, seed=request.whole_seed)

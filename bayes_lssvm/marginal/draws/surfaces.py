@@ -1,4 +1,4 @@
-"""Where the posterior of log γ and of one kernel parameter is: the box in which it is tabulated.
+"""The surfaces of a density: the box in which its posterior is, and log_det and q_1 interpolated there.
 
 The box holds every point whose density, with log μ integrated out, is within 22 nats of the maximum; what is left
 outside is less than 1e-8 of the mass. It ends earlier where γ cannot be computed in double precision or the kernel's
@@ -11,19 +11,26 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 import numpy as np
+from scipy.interpolate import make_interp_spline
 from tqdm.auto import tqdm
 
 from ...base.typing import Array
 from ...linalg.spectrum import TridiagonalReduction
 from ...priors import LogPrior
 from ..density import Density
-from ..log_mu import support_of_log_gamma
+from ..log_mu import LogMu, support_of_log_gamma
 from ..rules.level2 import Level2Integral, integrate
+from .interpolant import FixedKernel, OneParameter, barycentric_rows, lobatto_nodes
 
 _DEPTH = 22.0
 _STEP = 0.5  # of the scan: no second mode of this width escapes
 _LEAST_INSIDE = 5
 _INSET = 1e-6  # share of the range
+_MATTERS = 12.0  # nats below the maximum beyond which an error has no effect
+_TOLERANCE = 1e-6
+_U_STEP = 0.1
+_LEAST_CELLS = 64
+_FIRST_LEVEL, _LAST_LEVEL = 16, 512
 
 
 def range_of_log_gamma(reduction: TridiagonalReduction, parts: tuple[LogPrior, ...]) -> tuple[float, float, float]:
@@ -149,3 +156,54 @@ class KernelScan:
         kept = max(float(k.rows[k.integral.rows.log_gamma <= limit].max(initial=-np.inf)) for k in near)
         cut = max(float(np.interp(limit, k.integral.rows.log_gamma, k.rows)) for k in near)
         return float(first), limit, float(np.exp(min(cut - kept, 0.0)))
+
+
+def fixed_kernel_surface(density: Density) -> FixedKernel:
+    """The surface of the density's kernel at its present parameters."""
+    reduction = density.reduction(density.kernel)
+    low, high, tail = range_of_log_gamma(reduction, density.parts)
+    return FixedKernel(reduction, np.array([low]), np.array([high]), tail)
+
+
+def one_parameter_surface(density: Density, *, progress: bool = False) -> OneParameter:
+    """The surface of the density's kernel, whose one parameter is free."""
+    with KernelScan(density, progress=progress) as scan:
+        low, high, tail = scan.range()
+        u = np.linspace(low[0], high[0], max(int(np.ceil((high[0] - low[0]) / _U_STEP)), _LEAST_CELLS) + 1)
+        between = np.array([t for t in scan.thetas if low[1] < t < high[1]])
+        exact = _log_density(density, u, between, np.stack([_row(scan.reduction(t), u) for t in between]))
+        matters = exact > exact.max() - _MATTERS
+        level, found, error = _FIRST_LEVEL // 2, dict[float, Array](), np.inf
+        while error > _TOLERANCE and level < _LAST_LEVEL:
+            level *= 2
+            nodes = lobatto_nodes(low[1], high[1], level)
+            for theta in map(float, nodes):
+                if theta not in found:
+                    found[theta] = _row(scan.reduction(theta), u)
+            rows = np.stack([found[float(t)] for t in nodes])  # [J, 2, U]
+            guess = _log_density(density, u, between, np.tensordot(barycentric_rows(nodes, between), rows, axes=1))
+            error = float(np.max(np.abs(guess - exact)[matters]))
+    return OneParameter(
+        n=len(density.y),
+        low=low,
+        high=high,
+        tail=tail,
+        n_reductions=scan.n_reductions,
+        error=error,
+        nodes=nodes,
+        spline=make_interp_spline(u, rows.transpose(2, 1, 0), k=5),
+    )
+
+
+def _row(reduction: TridiagonalReduction, u: Array) -> Array:
+    """log_det and log q_1 along u, of shape (2, U)."""
+    log_det, q1 = reduction.values(np.exp(u))
+    return np.stack([log_det, np.log(q1)])
+
+
+def _log_density(density: Density, u: Array, thetas: Array, rows: Array) -> Array:
+    """Log density of (u, θ), of shape (T, U), from log_det and log q_1 in rows of shape (T, 2, U)."""
+    parts = density.parts
+    log_det, q1 = rows[:, 0].ravel(), np.exp(rows[:, 1]).ravel()
+    integral = LogMu(len(density.y), np.tile(u, len(thetas)), log_det, q1, parts[0], parts[1]).log_integral()
+    return np.asarray(integral.reshape(len(thetas), -1) + parts[2].log_density(thetas)[:, None])
