@@ -4,8 +4,7 @@
     model = BayesianLSSVC().fit(X, y)
     model.predict_proba(X_new)
 
-The closed forms are in `spectrum`, `level1`, `level2`, `level3`, `moderation`, `solvers`, `gaussian_process` and
-`fisher`; the estimators are thin surfaces over them.
+The closed forms are in `levels`, on the spectra of `linalg`; the estimators are thin surfaces over them.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..base.text import InputError
 from ..datasets import ALIASES, Dataset, Entry, Spec, available, find, load
-from .output import STDOUT, check_output, csv_text, emit_csv, emit_json, emit_text
+from .output import STDOUT, check_output, csv_text, emit_csv, emit_json, emit_text, table_of
 
 
 def run_datasets(args: argparse.Namespace) -> None:
@@ -73,9 +73,7 @@ def _list(as_json: bool) -> None:
         classes = str(e.classes) if e.classes else "–"
         also = ", ".join(aliases.get(e.name, []))
         lines.append((e.name, also, f"{e.rows} × {e.inputs}", classes, e.origin, e.title))
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    lines.insert(1, tuple("-" * width for width in widths))  # type: ignore[arg-type]
-    emit_text("\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines))
+    emit_text("\n".join(table_of(lines, rule=True)))
 
 
 def _table(data: Dataset, *, test: bool) -> tuple[str, int]:

@@ -32,8 +32,7 @@ from .marginalised import Marginalised, record_of, report_of
 from .output import (
     STDOUT,
     check_output,
-    csv_text,
-    emit_csv,
+    emit_columns,
     emit_json,
     emit_text,
     rows_of,
@@ -88,8 +87,7 @@ def run_marginalise(args: argparse.Namespace) -> None:
             found.posterior.save(path)
     on_screen = predictions is not None and not args.json and args.predictions in (None, STDOUT)
     if predictions is not None and (on_screen or args.predictions is not None):
-        rows = zip(*(column.tolist() for column in predictions.values()), strict=True)
-        emit_csv(csv_text(list(predictions), rows), args.predictions or STDOUT)
+        emit_columns(predictions, args.predictions or STDOUT)
     if args.json:
         record = _heading(args, training, prior) | record_of(found) | {"posterior_file": args.out}
         emit_json(record | ({} if predictions is None else {"predictions": predictions}) | {"warnings": sentences})

@@ -53,6 +53,15 @@ def rows_of(pairs: Sequence[tuple[str, str]]) -> str:
     return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in pairs)
 
 
+def table_of(rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), rule: bool = False) -> list[str]:
+    """Lines of columns as wide as their widest cell, those of `right` flush right, with a rule below the first line."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [*rows[:1], *([["-" * width for width in widths]] if rule else []), *rows[1:]]
+    sides = [str.rjust if i in right else str.ljust for i in range(len(widths))]
+    cells = [[side(cell, width) for side, cell, width in zip(sides, line, widths, strict=True)] for line in lines]
+    return ["  ".join(line).rstrip() for line in cells]
+
+
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Comma-separated text; floats with all their digits, NaN as an empty cell."""
     stream = io.StringIO(newline="")
@@ -73,6 +82,12 @@ def emit_csv(text: str, path: str) -> None:
     except UnicodeEncodeError:
         raise InputError(f"standard output ({encoding}) cannot carry these names; write to a file instead.") from None
     print(text, end="")
+
+
+def emit_columns(columns: dict[str, Any], path: str) -> None:
+    """Arrays of equal length under their names, as comma-separated text to a file or to standard output."""
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    emit_csv(csv_text(list(columns), rows), path)
 
 
 def check_output(path: str | None, *inputs: str) -> None:

@@ -15,7 +15,7 @@ from ..estimators.classifier import BayesianLSSVC
 from ..estimators.regressor import BayesianLSSVR
 from ..files import ModelFileError, load
 from .grammar import class_prior_from, costs_from
-from .output import STDOUT, check_output, csv_text, emit_csv, emit_json, emit_text, say, spoken_warnings
+from .output import STDOUT, check_output, emit_columns, emit_json, emit_text, say, spoken_warnings
 
 Model = BayesianLSSVC | BayesianLSSVR
 _TEXT_INPUT = "The model was designed on numbers in this column."
@@ -32,8 +32,7 @@ def run_predict(args: argparse.Namespace) -> None:
     with spoken_warnings() as sentences:
         columns, record = _classify(model, X, args) if isinstance(model, BayesianLSSVC) else _regress(model, X, args)
     if args.out is not None or not args.json:
-        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-        emit_csv(csv_text(list(columns), rows), args.out or STDOUT)
+        emit_columns(columns, args.out or STDOUT)
     if args.json:
         source = {"model_file": args.model, "data_file": table.source, "rows": len(X)}
         emit_json({"version": __version__} | source | record | {"warnings": sentences})

@@ -12,7 +12,7 @@ from ..estimators.classifier import BayesianLSSVC
 from ..estimators.regressor import BayesianLSSVR
 from ..kernels import ARD
 from ..levels.level3 import ErrorBars, Level3
-from .output import rows_of
+from .output import rows_of, table_of
 from .training import Training
 
 Model = BayesianLSSVC | BayesianLSSVR
@@ -118,8 +118,7 @@ def _report_on_members(model: Any, training: Training, score: dict[str, float]) 
         versus = " | ".join(listed(side, 4) for side in sides)
         numbers = (f"{level2.mu:.4g}", f"{level2.zeta:.4g}", f"{level2.gamma_eff:.4g}", str(level2.n))
         rows.append((str(bit), versus, str(member.kernel_), *numbers, f"{member.log_evidence_:.2f}", level2.status))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    table = table_of(rows)
     if count > _SHOWN_MEMBERS:
         table.append(f"… and {count - _SHOWN_MEMBERS} more members (--json has all)")
     return "\n".join([whole, "", *table])

@@ -12,7 +12,7 @@ from ..base.tables import read_table
 from ..base.text import InputError
 from ..estimators.selector import EvidenceSelector
 from ..selection.path import SelectionPath
-from .output import check_output, csv_text, emit_csv, emit_json, emit_text, rows_of, spoken_warnings
+from .output import check_output, csv_text, emit_csv, emit_json, emit_text, rows_of, spoken_warnings, table_of
 from .training import Training, read_training
 
 _SIGNS = {"backward": "−", "forward": "+"}
@@ -62,15 +62,9 @@ def _report(path: SelectionPath, training: Training) -> str:
         change = "" if step.changed is None else f"{_SIGNS[path.direction]} {names[step.changed]}"
         inputs = ", ".join(names[k] for k in step.inputs) or "none"
         rows.append(("best" if i == path.best else "", change, f"{step.log_evidence:.2f}", f"{step.score:.2f}", inputs))
-    widths = [max(len(row[i]) for row in rows) for i in range(5)]
-    left, right = str.ljust, str.rjust
-    table = [
-        "  ".join(
-            side(cell, width) for side, cell, width in zip((left, left, right, right, left), row, widths, strict=True)
-        ).rstrip()
-        for row in rows
-    ]
-    return "\n".join([rows_of(lines), "", *table, f"{path.stopped} Each input costs {path.price:g} nats."])
+    return "\n".join(
+        [rows_of(lines), "", *table_of(rows, right=(2, 3)), f"{path.stopped} Each input costs {path.price:g} nats."]
+    )
 
 
 def _record(selector: EvidenceSelector, training: Training) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,7 +12,7 @@ from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
 from ..levels.level1 import ClassCentres
 from ..levels.level3 import DEFAULT_PRIOR_SD
-from ..levels.moderation import Discriminant, cost_log_odds, discriminant, log_odds, probabilities
+from ..levels.moderation import Discriminant, cost_log_odds, discriminant, probabilities
 from .common import ClassPrior, ModeratedClassifier, check_moderation, resolve_costs
 from .evidence import EvidenceLSSVM
 
@@ -26,8 +25,6 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
     """
 
     _saved_as = "BayesianLSSVC"  # whose settings include those of this one
-
-    centres_: ClassCentres
 
     def __init__(
         self,
@@ -116,16 +113,9 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
         check_is_fitted(self, "centres_")
         inputs, prior = self._new_inputs(X), self._prior(class_prior)
         level2 = self.level3_.level2
-        if level2.status == "no signal" and level2.at_boundary:  # the weights are zero, and the prior is all there is
-            return np.full(len(inputs), np.log(prior[1]) - np.log(prior[0]))
-        return log_odds(
-            self.posterior_,
-            self.centres_,
-            inputs,
-            prior_plus=float(prior[1]),
-            training_plus=float(self.training_frequencies_[1]),
-            moderation=self.moderation,  # type: ignore[arg-type]
-        )
+        weightless = level2.status == "no signal" and level2.at_boundary
+        share = float(self.training_frequencies_[1])
+        return self._moderated(inputs, prior, training_plus=share, weightless=weightless)
 
     def predict_proba(self, X: Any, *, class_prior: ClassPrior = None) -> Array:
         """P(y | x) for each row of X, in the order of `classes_`, of shape (n, 2) (3.17)."""
@@ -140,7 +130,7 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
         return self._decode_sign(self.decision_function(X, class_prior=class_prior, costs=costs))
 
     def discriminant(self, X: Any, *, class_prior: ClassPrior = None) -> Discriminant:
-        """The linear discriminant 3.18 and its bias correction Δb(x) for each row of X."""
-        check_is_fitted(self, "centres_")
+        """The linear discriminant 3.18 and its bias correction Δb(x) for each row of X; for two classes."""
+        self._require_one_target("discriminant", "use latent(X), or members_[i].discriminant")
         prior = float(self._prior(class_prior)[1])
         return discriminant(self.posterior_, self.centres_, self._new_inputs(X), prior_plus=prior)

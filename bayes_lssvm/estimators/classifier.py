@@ -5,7 +5,6 @@ A surface over both: fitted to two classes it is the binary classifier, fitted t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,7 @@ from ..base.provenance import provenance
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, as_kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD
-from ..levels.moderation import Discriminant
 from ..multiclass.decodings import PROBABILISTIC
-from ..search.comparison import Comparison
 from .binary import BinaryLSSVC
 from .choice import check_criterion
 from .common import ClassPrior
@@ -273,32 +270,14 @@ class BayesianLSSVC(BinaryLSSVC):
         mean, variance = several.output_moments(self._new_inputs(X))
         return mean, np.sqrt(variance)
 
-    def discriminant(self, X: Any, *, class_prior: ClassPrior = None) -> Discriminant:
-        """The linear discriminant 3.18 and its bias correction Δb(x) for each row of X; for two classes."""
-        if self._several() is not None:
-            raise ValueError(self._for_two("discriminant", "use latent(X), or members_[i].discriminant"))
-        return super().discriminant(X, class_prior=class_prior)
-
-    def compare(
-        self,
-        kernels: Sequence[Kernel | str],
-        *,
-        refine: bool | None = None,
-        prior_probabilities: Sequence[float] | None = None,
-        progress: bool = True,
-    ) -> Comparison:
-        """Rank kernels by their evidence on the training data, as `bayes_lssvm.compare` does; for two classes."""
-        if self._several() is not None:
-            raise ValueError(self._for_two("compare", "fit one classifier for each kernel and compare log_evidence_"))
-        return super().compare(kernels, refine=refine, prior_probabilities=prior_probabilities, progress=progress)
-
     def _several(self) -> MulticlassLSSVC | None:
         """The classifier for more than two classes, if this is one."""
         check_is_fitted(self, "multiclass_")
         return self.multiclass_
 
-    def _for_two(self, method: str, instead: str) -> str:
-        return f"{method} is for two classes, and there are {len(self.classes_)}: {instead}."
+    def _require_one_target(self, method: str, instead: str) -> None:
+        if self._several() is not None:
+            raise ValueError(f"{method} is for two classes, and there are {len(self.classes_)}: {instead}.")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -13,7 +13,8 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
-from ..levels.moderation import MODERATIONS
+from ..levels.level1 import ClassCentres
+from ..levels.moderation import MODERATIONS, log_odds
 
 ClassPrior = Sequence[float] | Mapping[Any, float] | str | None
 """P(y) in the order of the classes or by label, "equal", or None for the training frequencies."""
@@ -125,6 +126,8 @@ class ModeratedClassifier(ClassFrequencies, BinaryClassifier):
     """A classifier of two classes whose probabilities are moderated outputs."""
 
     moderation: str
+    posterior_: Any
+    centres_: ClassCentres
 
     def _encode_labels(self, y: AnyArray) -> Array:
         """Labels as ±1, after a look at the settings that concern them."""
@@ -133,6 +136,19 @@ class ModeratedClassifier(ClassFrequencies, BinaryClassifier):
         self._set_labels(self.classes_, signs)
         self._prior(None)
         return signs
+
+    def _moderated(self, inputs: Array, prior: Array, *, training_plus: float, weightless: bool) -> Array:
+        """Log odds of the second class at standardised inputs, for class frequencies `prior`."""
+        if weightless:  # the prior is all there is
+            return np.full(len(inputs), np.log(prior[1]) - np.log(prior[0]))
+        return log_odds(
+            self.posterior_,
+            self.centres_,
+            inputs,
+            prior_plus=float(prior[1]),
+            training_plus=training_plus,
+            moderation=self.moderation,  # type: ignore[arg-type]
+        )
 
     def _set_labels(self, classes: AnyArray, signs: Array) -> None:
         self.classes_ = classes

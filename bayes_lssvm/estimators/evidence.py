@@ -212,6 +212,8 @@ class EvidenceLSSVM(LSSVMBase):
     ) -> Comparison:
         """Rank kernels by their evidence on the training data: Bayes factors and posterior probabilities.
 
+        For numbers as targets and for two classes.
+
         Parameters
         ----------
         kernels : sequence of kernels or names
@@ -220,7 +222,7 @@ class EvidenceLSSVM(LSSVMBase):
         prior_probabilities : sequence of floats, optional
             p(H) of each kernel; equal by default.
         """
-        check_is_fitted(self, "X_fit_")
+        self._require_one_target("compare", "fit one classifier for each kernel and compare log_evidence_")
         return compare(
             self.X_fit_,
             self.y_fit_,
@@ -232,6 +234,10 @@ class EvidenceLSSVM(LSSVMBase):
             seed=self.random_state,
             progress=progress,
         )
+
+    def _require_one_target(self, method: str, instead: str) -> None:
+        """Refuse a method to a model that is not fitted, or that holds several; `instead` says what to do then."""
+        check_is_fitted(self, "X_fit_")
 
     def save(self, path: str | Path) -> Path:
         """Write the fitted model to a file of arrays and JSON; `bayes_lssvm.load` reads it."""

@@ -12,7 +12,7 @@ from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
 from ..levels.level1 import ClassCentres, DualPosterior
 from ..levels.level3 import DEFAULT_PRIOR_SD
-from ..levels.moderation import log_odds, probabilities
+from ..levels.moderation import probabilities
 from ..selection.points import PruningPath, prune
 from .common import ClassPrior, LSSVMBase, ModeratedClassifier
 
@@ -73,8 +73,6 @@ class SparseLSSVC(ModeratedClassifier, LSSVMBase):
     """
 
     path_: PruningPath
-    posterior_: DualPosterior
-    centres_: ClassCentres
 
     def __init__(
         self,
@@ -158,16 +156,8 @@ class SparseLSSVC(ModeratedClassifier, LSSVMBase):
         """Log odds of the second class for each row of X."""
         check_is_fitted(self, "centres_")
         inputs, prior = self._new_inputs(X), self._prior(None)
-        if self.path_.chosen.status == "no signal" and self.gamma_eff_ < 1.0 + 1e-6:  # the weights are zero
-            return np.full(len(inputs), np.log(prior[1]) - np.log(prior[0]))
-        return log_odds(
-            self.posterior_,
-            self.centres_,
-            inputs,
-            prior_plus=float(prior[1]),
-            training_plus=self.kept_frequency_,
-            moderation=self.moderation,  # type: ignore[arg-type]
-        )
+        weightless = self.path_.chosen.status == "no signal" and self.gamma_eff_ < 1.0 + 1e-6
+        return self._moderated(inputs, prior, training_plus=self.kept_frequency_, weightless=weightless)
 
     def predict_proba(self, X: Any) -> Array:
         """P(y | x) for each row of X, in the order of `classes_`, of shape (n, 2) (3.17)."""

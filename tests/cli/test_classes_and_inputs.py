@@ -13,19 +13,6 @@ from bayes_lssvm import BayesianLSSVC, EvidenceSelector, datasets
 from bayes_lssvm.cli import main
 
 
-@pytest.fixture
-def run(capsys):
-    """Run the command line: exit code, standard output, standard error."""
-
-    def call(*arguments):
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return code, captured.out, captured.err
-
-    return call
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")

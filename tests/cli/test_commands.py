@@ -31,20 +31,6 @@ SCRIPT = Path(sys.executable).with_name("bayes-lssvm")
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": ""}
 
 
-@pytest.fixture
-def run(capsys):
-    """Run the command line: exit code, standard output, standard error."""
-
-    def call(*arguments):
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        assert "Warning" not in captured.err  # Python's format of warnings
-        return code, captured.out, captured.err
-
-    return call
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Ripley's data as tables, and models designed on them: classifier, text labels, regression."""

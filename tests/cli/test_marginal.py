@@ -16,7 +16,6 @@ import pytest
 
 from bayes_lssvm import FullyBayesianLSSVC, FullyBayesianLSSVR, HyperPosterior, datasets, marginalise, trust
 from bayes_lssvm.base.text import InputError
-from bayes_lssvm.cli import main
 from bayes_lssvm.cli import marginal as _marginal
 from bayes_lssvm.cli.grammar import hyper_prior_from, parse_prior
 from bayes_lssvm.kernels import ARD, RBF
@@ -25,20 +24,6 @@ from bayes_lssvm.priors import Box, Flat, HyperPrior, Normal
 HELD = ("--kernel", "rbf:sigma=1.3", "--fixed-kernel")  # milliseconds
 NAMES = ("no", "yes")
 NARROW = HyperPrior(kernel=Normal(0, 1))
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command line: exit code, standard output, standard error."""
-
-    def call(*arguments):
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        assert "Warning" not in captured.err  # Python's format of warnings
-        return code, captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture
