@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from validation.harness import Study
+from validation.harness import Study, StudyResult
 
 if TYPE_CHECKING:
-    from validation.harness import StudyResult
     from validation.papers.table import ReproducedTable
 
 STUDIES: dict[str, str] = {

@@ -5,6 +5,10 @@ Each sentence was written after the differences were seen, and rests on what it 
 
 from __future__ import annotations
 
+from functools import partial
+
+from ..table import known_reason
+
 _WHY: dict[tuple[str, str], str] = {
     # tests/validation/papers/test_paper0.py::test_on_sonar_a_linear_kernel_has_the_papers_accuracy
     ("snr", ""): (
@@ -14,7 +18,5 @@ _WHY: dict[tuple[str, str], str] = {
     ),
 }
 
-
-def why(row: str, column: str) -> str:
-    """A sentence, or nothing where the difference is not understood."""
-    return _WHY.get((row, column), _WHY.get((row, ""), ""))
+why = partial(known_reason, _WHY)
+"""A sentence on a row and a column, or nothing."""

@@ -6,6 +6,10 @@ for it.
 
 from __future__ import annotations
 
+from functools import partial
+
+from ..table import known_reason
+
 _WHY: dict[tuple[str, str], str] = {
     # tests/validation/papers/test_paper1.py::test_on_splice_a_descent_stalls_on_its_way_to_the_flat_limit
     ("splice", "ARD LSSVM-BR"): (
@@ -15,7 +19,5 @@ _WHY: dict[tuple[str, str], str] = {
     ),
 }
 
-
-def why(name: str, column: str) -> str:
-    """A sentence on a set and a column, or nothing."""
-    return _WHY.get((name, column), "")
+why = partial(known_reason, _WHY)
+"""A sentence on a row and a column, or nothing."""

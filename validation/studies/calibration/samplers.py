@@ -11,6 +11,8 @@ from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import Kernel
 from bayes_lssvm.marginal import marginalise
 from bayes_lssvm.priors import HyperPrior
+from models.gaussian_process import GaussianProcess
+from models.sampling import sample
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,6 @@ class Program:
     draws: int = 500
 
     def __call__(self, X: Array, y: Array, seed: int) -> dict[str, Array]:
-        from models.gaussian_process import GaussianProcess
-        from models.sampling import sample
-
         program = GaussianProcess(self.kernel, self.prior, self.fixed_kernel)
         found = sample(
             program,
