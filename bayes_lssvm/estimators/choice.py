@@ -19,7 +19,8 @@ from ..kernels import ARD, RBF, Kernel, check_positive_semidefinite
 from ..levels.level2 import Level2, at_gamma
 from ..levels.level3 import as_prior_sd
 from ..levels.objective import Objective
-from ..linalg.spectrum import Reduction, TridiagonalReduction
+from ..linalg.reduction import Reduction
+from ..linalg.spectrum import TridiagonalReduction
 from ..press.criterion import CRITERIA as PRESS_CRITERIA
 from ..press.leave_one_out import leave_one_out
 from ..press.selection import PressSelection, select_by_press

@@ -16,13 +16,13 @@ which is not convex: `optimise` scans log γ, polishes every minimum and says wh
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
-from ..base.typing import Array
-from ..linalg.spectrum import CentredSpectrum, Reduction
+from ..base.typing import AnyArray, Array
+from ..linalg.reduction import Reduction
+from ..linalg.roots import roots_in_brackets
 
 Status = Literal["interior", "no signal", "interpolation"]
 
@@ -103,25 +103,33 @@ def gamma_eff(reduction: Reduction, gamma: float) -> float:
 
 def log_evidence(reduction: Reduction, mu: float, zeta: float) -> float:
     """Log p(D | μ, ζ) with p(b) = 1 and all constants."""
-    n = reduction.n
-    return float(-j3(reduction, mu, zeta) - 0.5 * np.log(n) - 0.5 * (n - 1) * np.log(2 * np.pi))
+    log_det, q1 = reduction.values(np.array([zeta / mu]))
+    return _one(_log_evidence(reduction.n, mu, log_det, q1))
+
+
+def _log_evidence(n: int, mu: Any, log_det: Array, q1: Array) -> Array:
+    return np.asarray(-_j3(n, mu, log_det, q1) - 0.5 * np.log(n) - 0.5 * (n - 1) * np.log(2 * np.pi))
 
 
 def log_evidences(reduction: Reduction, log_mu: Array, log_zeta: Array) -> Array:
     """Log p(D | μ, ζ) for many pairs, of shape (n,); γ is held at the largest that can be computed."""
-    n = reduction.n
     gamma = np.exp(np.minimum(log_zeta - log_mu, np.log(reduction.gamma_max)))
     # a thousand at a time: every γ takes a vector of length N
     parts = [reduction.values(gamma[i : i + 1000]) for i in range(0, len(gamma), 1000)]
     log_det, q1 = (np.concatenate(found) for found in zip(*parts, strict=True))
+    n = reduction.n
     return np.asarray(0.5 * ((n - 1) * (log_mu - np.log(2.0 * np.pi)) - np.exp(log_mu) * q1 - log_det - np.log(n)))
 
 
 def j3(reduction: Reduction, mu: float, zeta: float) -> float:
     """J3(μ, ζ) = μE_W + ζE_D + ½ Σ log(μ + ζλ_i) − ½N_eff log μ − ½(N−1) log ζ, free of the rank (4.2)."""
     log_det, q1 = reduction.values(np.array([zeta / mu]))
+    return _one(_j3(reduction.n, mu, log_det, q1))
+
+
+def _j3(n: int, mu: Any, log_det: Array, q1: Array) -> Array:
     # Σ_{N_eff} log(μ + ζλ) − N_eff log μ = Σ_{N−1} log(1 + γλ) = log_det + (N−1) log γ; then −(N−1) log ζ
-    return 0.5 * mu * _one(q1) + 0.5 * _one(log_det) - 0.5 * (reduction.n - 1) * float(np.log(mu))
+    return np.asarray(0.5 * mu * q1 + 0.5 * log_det - 0.5 * (n - 1) * np.log(mu))
 
 
 def j3_gradient(reduction: Reduction, mu: float, zeta: float) -> Array:
@@ -143,37 +151,18 @@ def log_evidence_hessian(reduction: Reduction, mu: float, zeta: float) -> Array:
     return reduction.evidence_hessian(mu, zeta)
 
 
-def j4(reduction: Reduction, gamma: Array | float) -> Array:
-    """J4(γ) (4.8) for each γ."""
-    log_det, q1 = reduction.values(np.atleast_1d(np.asarray(gamma, dtype=float)))
-    return np.asarray(log_det + (reduction.n - 1) * np.log(0.5 * q1))
+def j4(reduction: Reduction, gamma: Array | float, target: AnyArray | None = None) -> Array:
+    """J4(γ) (4.8) for each γ, of shape (G,), or (G, L) for several sets of targets if their numbers are not given."""
+    log_det, q1 = reduction.values(np.atleast_1d(np.asarray(gamma, dtype=float)), target)
+    return np.asarray((log_det + (reduction.n - 1) * np.log(0.5 * q1).T).T)
 
 
-def j4_gradient(reduction: Reduction, gamma: Array | float) -> Array:
-    """∂J4/∂γ (4.9) for each γ."""
+def j4_gradient(reduction: Reduction, gamma: Array | float, target: int | AnyArray = 0) -> Array:
+    """∂J4/∂γ (4.9) for each γ, and one set of targets or one for each γ."""
     gamma = np.atleast_1d(np.asarray(gamma, dtype=float))
-    sums = reduction.sums(gamma)
+    sums = reduction.sums(gamma, target)
     # Σ 1/(γ + λγ²) = tr_1/γ², and E_D/(E_W + γE_D) = q_2/(γ² q_1)
     return np.asarray((-sums.tr1 + (reduction.n - 1) * sums.q2 / sums.q1) / gamma**2)
-
-
-def _slope(reduction: Reduction, log_gamma: float) -> float:
-    gamma = float(np.exp(log_gamma))
-    return gamma * _one(j4_gradient(reduction, gamma))
-
-
-def _interior_modes(reduction: Reduction, grid: Array, costs: Array) -> list[Mode]:
-    modes = []
-    depth = 1e-12 * float(np.abs(costs).max())  # ripples of rounding on a flat cost are no modes
-    for i in range(1, len(grid) - 1):
-        if costs[i] <= costs[i - 1] and costs[i] < costs[i + 1] and max(costs[i - 1], costs[i + 1]) > costs[i] + depth:
-            low, high = float(grid[i - 1]), float(grid[i + 1])
-            try:
-                root = brentq(lambda u: _slope(reduction, u), low, high, xtol=1e-10, rtol=1e-14)
-            except ValueError:  # no change of sign: flat to rounding, and the grid's minimum is as good as any
-                root = float(grid[i])
-            modes.append(Mode(float(np.exp(root)), _one(j4(reduction, float(np.exp(root))))))
-    return modes
 
 
 def optimise(reduction: Reduction) -> Level2:
@@ -181,31 +170,57 @@ def optimise(reduction: Reduction) -> Level2:
 
     Parameters
     ----------
-    reduction : TridiagonalReduction or CentredSpectrum
-        A kernel matrix with its targets, reduced.
+    reduction : Reduction
+        A kernel matrix with its targets, reduced: a `TridiagonalReduction` or a `CentredSpectrum`.
     """
+    return optimise_all(reduction)[0]
+
+
+def optimise_all(reduction: Reduction) -> list[Level2]:
+    """`optimise` for each set of targets of a reduction, all of them together."""
     n = reduction.n
-    if not reduction.total > 0.0:
-        raise ValueError("All targets are equal, so there is nothing to infer; μ and ζ are not defined.")
+    _require_variance(reduction)
     high = np.log(reduction.gamma_max)
     # a kernel that does not vary over the data (λ_max at rounding) leaves a short range, and no signal
     low = min(np.log(MIN_GAMMA_LAMBDA / reduction.lambda_max), high - 1.0)
     grid = np.linspace(low, high, int(np.ceil((high - low) / SCAN_STEP)) + 1)
-    costs = j4(reduction, np.exp(grid))
-    j4_noise = (n - 1) * np.log(0.5 * reduction.total)  # the limit γ → 0
+    costs = j4(reduction, np.exp(grid)).reshape(len(grid), -1)  # [G, L]
+    j4_noise = (n - 1) * np.log(0.5 * reduction.totals)  # the limit γ → 0
 
-    modes = sorted(_interior_modes(reduction, grid, costs), key=lambda mode: mode.j4)
-    rounding = 1e-9 * abs(j4_noise) + 1e-9
-    best_interior = modes[0].j4 if modes else np.inf
+    modes = _interior_modes(reduction, grid, costs)
+    rounding = 1e-9 * np.abs(j4_noise) + 1e-9
+    best = np.array([found[0].j4 if found else np.inf for found in modes])
     # a gain that chance could give is no interpolation: a constant kernel has one from rounding alone
-    at_top = costs[-1] < min(best_interior, j4_noise - 2.0 * NO_SIGNAL_GAIN) - rounding
-    at_boundary = at_top or best_interior >= j4_noise - rounding
-    gamma = float(np.exp(high if at_top else low)) if at_boundary else modes[0].gamma
-    best = float(costs[-1] if at_top else j4_noise) if at_boundary else modes[0].j4
-    log_gain = 0.5 * (j4_noise - best)
+    at_top = costs[-1] < np.minimum(best, j4_noise - 2.0 * NO_SIGNAL_GAIN) - rounding
+    at_boundary = at_top | (best >= j4_noise - rounding)
+    inside = np.array([found[0].gamma if found else np.nan for found in modes])
+    gamma = np.where(at_boundary, np.exp(np.where(at_top, high, low)), inside)
+    log_gain = 0.5 * (j4_noise - np.where(at_boundary, np.where(at_top, costs[-1], j4_noise), best))
+    return _at_gammas(reduction, gamma, at_top, at_boundary, log_gain, modes)
 
-    status: Status = "interpolation" if at_top else "no signal" if log_gain < NO_SIGNAL_GAIN else "interior"
-    return _at_gamma(reduction, gamma, status, bool(at_boundary), float(log_gain), tuple(modes))
+
+def _require_variance(reduction: Reduction) -> None:
+    if not np.all(reduction.totals > 0.0):
+        raise ValueError("All targets are equal, so there is nothing to infer; μ and ζ are not defined.")
+
+
+def _interior_modes(reduction: Reduction, grid: Array, costs: Array) -> list[tuple[Mode, ...]]:
+    """The minima of J4 inside the grid for each set of targets, the best one first."""
+    here, before, after = costs[1:-1], costs[:-2], costs[2:]
+    depth = 1e-12 * np.abs(costs).max(axis=0)  # ripples of rounding on a flat cost are no modes
+    below, target = np.nonzero((here <= before) & (here < after) & (np.maximum(before, after) > here + depth))
+    found: list[list[Mode]] = [[] for _ in reduction.totals]
+    if len(target):
+
+        def slope(u: Array, which: AnyArray) -> Array:  # ∂J4/∂log γ
+            gamma = np.exp(u)
+            return gamma * j4_gradient(reduction, gamma, target[which])
+
+        # no change of sign: flat to rounding, and the grid's minimum is as good as any
+        gamma = np.exp(roots_in_brackets(slope, grid[below], grid[below + 2], grid[below + 1]))
+        for which, *mode in zip(target.tolist(), gamma.tolist(), j4(reduction, gamma, target).tolist(), strict=True):
+            found[which].append(Mode(*mode))
+    return [tuple(sorted(modes, key=lambda mode: mode.j4)) for modes in found]
 
 
 def at_gamma(reduction: Reduction, gamma: float, mu: float | None = None) -> Level2:
@@ -219,109 +234,50 @@ def at_gamma(reduction: Reduction, gamma: float, mu: float | None = None) -> Lev
     mu : float, optional
         By default the most probable one given γ (4.7).
     """
-    if not reduction.total > 0.0:
-        raise ValueError("All targets are equal, so there is nothing to infer; μ and ζ are not defined.")
+    _require_variance(reduction)
     at_top = gamma >= reduction.gamma_max
     gamma = min(float(gamma), float(reduction.gamma_max))
     cost = _one(j4(reduction, gamma))
-    log_gain = 0.5 * float((reduction.n - 1) * np.log(0.5 * reduction.total) - cost)
-    status: Status = "interpolation" if at_top else "no signal" if log_gain < NO_SIGNAL_GAIN else "interior"
-    found = _at_gamma(reduction, gamma, status, at_top, log_gain, (Mode(gamma, cost),))
+    log_gain = 0.5 * ((reduction.n - 1) * np.log(0.5 * reduction.totals[:1]) - cost)
+    top = np.array([at_top])
+    (found,) = _at_gammas(reduction, np.array([gamma]), top, top, log_gain, [(Mode(gamma, cost),)])
     if mu is None:
         return found
     zeta = mu * gamma
     return replace(found, mu=float(mu), zeta=zeta, log_evidence=log_evidence(reduction, mu, zeta))
 
 
-def _at_gamma(
+def _at_gammas(
     reduction: Reduction,
-    gamma: float,
-    status: Status,
-    at_boundary: bool,
-    log_gain: float,
-    modes: tuple[Mode, ...],
-) -> Level2:
-    n = reduction.n
-    sums = reduction.sums(np.array([gamma]))
-    q1 = _one(sums.q1)
-    mu = (n - 1) / q1  # 4.7
-    d_eff = _one(sums.d_eff)
-    return Level2(
-        n=n,
-        mu=mu,
-        zeta=gamma * mu,
-        gamma=gamma,
-        gamma_eff=1.0 + d_eff,
-        d_eff=d_eff,
-        e_w=0.5 * _one(sums.w),
-        e_d=0.5 * _one(sums.q2) / gamma**2,
-        log_evidence=log_evidence(reduction, mu, gamma * mu),
-        status=status,
-        at_boundary=at_boundary,
-        log_gain=log_gain,
-        modes=modes,
-    )
-
-
-class FixedPoint(NamedTuple):
-    """Where an iteration for (μ, ζ) ended."""
-
-    mu: float
-    zeta: float
-    iterations: int
-    converged: bool
-
-
-def mackay_fixed_point(
-    reduction: Reduction,
-    *,
-    mu: float = 1.0,
-    zeta: float = 1.0,
-    tolerance: float = 1e-10,
-    max_iter: int = 10_000,
-) -> FixedPoint:
-    """MacKay's re-estimation: μ ← (γ_eff − 1)/(2E_W), ζ ← (N − γ_eff)/(2E_D), until both stand still.
-
-    It finds the mode in whose basin it starts, slowly where the data say little: `optimise` is the better tool, and
-    this one is here to be compared with.
-    """
-    return _iterate(reduction, mu, zeta, tolerance, max_iter, None)
-
-
-def cheap_and_cheerful(
-    spectrum: CentredSpectrum,
-    *,
-    mu: float = 1.0,
-    zeta: float = 1.0,
-    tolerance: float = 1e-10,
-    max_iter: int = 10_000,
-    n_parameters: int | None = None,
-) -> FixedPoint:
-    """MacKay's (1995) shortcut without γ_eff: μ ← k/(2E_W), ζ ← N/(2E_D), as if all k weights were well determined.
-
-    k defaults to the number of nonzero eigenvalues. It needs no trace, and it over-counts: with a flexible kernel it
-    can run away, which `converged` tells.
-    """
-    k = spectrum.rank if n_parameters is None else n_parameters
-    return _iterate(spectrum, mu, zeta, tolerance, max_iter, float(k))
-
-
-def _iterate(
-    reduction: Reduction, mu: float, zeta: float, tolerance: float, max_iter: int, count: float | None
-) -> FixedPoint:
-    n = reduction.n
-    low, high = MIN_GAMMA_LAMBDA / reduction.lambda_max, reduction.gamma_max
-    for iteration in range(1, max_iter + 1):
-        gamma = zeta / mu
-        sums = reduction.sums(np.array([gamma]))
-        weights, noise = _one(sums.w), _one(sums.q2) / gamma**2  # 2 E_W, 2 E_D
-        well_determined = _one(sums.d_eff) if count is None else count
-        remaining = _one(sums.tr1) / gamma if count is None else float(n)  # N − γ_eff
-        new_mu, new_zeta = well_determined / weights, remaining / noise
-        step = max(abs(np.log(new_mu / mu)), abs(np.log(new_zeta / zeta)))
-        mu, zeta = float(new_mu), float(new_zeta)
-        if not low < zeta / mu < high:
-            return FixedPoint(mu, zeta, iteration, False)
-        if step < tolerance:
-            return FixedPoint(mu, zeta, iteration, True)
-    return FixedPoint(mu, zeta, max_iter, False)
+    gamma: Array,
+    at_top: AnyArray,
+    at_boundary: AnyArray,
+    log_gain: Array,
+    modes: list[tuple[Mode, ...]],
+) -> list[Level2]:
+    """Level 2 of each set of targets at a γ of its own, μ by 4.7."""
+    n, every = reduction.n, np.arange(len(gamma))
+    sums = reduction.sums(gamma, every)
+    mu = (n - 1) / sums.q1  # 4.7
+    zeta = gamma * mu
+    values = _log_evidence(n, mu, *reduction.values(zeta / mu, every))  # of the μ and ζ that are returned
+    found = []
+    for k, (g, gain) in enumerate(zip(gamma.tolist(), log_gain.tolist(), strict=True)):
+        status: Status = "interpolation" if at_top[k] else "no signal" if gain < NO_SIGNAL_GAIN else "interior"
+        level2 = Level2(
+            n=n,
+            mu=float(mu[k]),
+            zeta=float(zeta[k]),
+            gamma=g,
+            gamma_eff=1.0 + float(sums.d_eff[k]),
+            d_eff=float(sums.d_eff[k]),
+            e_w=0.5 * float(sums.w[k]),
+            e_d=0.5 * float(sums.q2[k]) / g**2,
+            log_evidence=float(values[k]),
+            status=status,
+            at_boundary=bool(at_boundary[k]),
+            log_gain=gain,
+            modes=modes[k],
+        )
+        found.append(level2)
+    return found

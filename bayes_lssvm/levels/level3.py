@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base.typing import Array
-from ..linalg.spectrum import CentredSpectrum, Reduction
+from ..linalg.reduction import Reduction
+from ..linalg.spectrum import CentredSpectrum
 from .level2 import Level2, log_evidence_hessian, optimise
 
 DEFAULT_PRIOR_SD = 3.0
@@ -121,6 +122,13 @@ def log_occam(result: Level2, prior_sd: tuple[float, float]) -> Occam:
     ratios = (bars.log_mu / prior_sd[0], bars.log_zeta / prior_sd[1])
     logs = [min(float(np.log(r)), 0.0) if np.isfinite(r) else 0.0 for r in ratios]
     return Occam(logs[0], logs[1], bool(max(ratios) > 1.0))
+
+
+def occam_slope(result: Level2, prior_sd: tuple[float, float]) -> float:
+    """∂(log Occam factor)/∂γ_eff; an error bar capped at the prior's width does not move."""
+    bars = mackay_error_bars(result)
+    slope = -0.5 / result.d_eff if bars.log_mu < prior_sd[0] else 0.0
+    return slope + (0.5 / (result.n - result.gamma_eff) if bars.log_zeta < prior_sd[1] else 0.0)
 
 
 def log_eq_5_3(reduction: Reduction, result: Level2) -> float:

@@ -23,7 +23,7 @@ factor the evidence can also be climbed in (log γ, θ) jointly, where one Chole
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import blas
@@ -34,7 +34,7 @@ from ..linalg.blas import mirror_lower, product, square, squared_norm
 from ..linalg.factor import ProjectedInverse
 from ..linalg.spectrum import TridiagonalReduction
 from .level2 import Level2, optimise
-from .level3 import DEFAULT_PRIOR_SD, log_occam, mackay_error_bars
+from .level3 import DEFAULT_PRIOR_SD, log_occam, occam_slope
 
 BOUNDARY_MARGIN = 10.0  # nats
 
@@ -142,30 +142,55 @@ class Objective:
         n, s = result.n, 1.0 / result.gamma
         inverse = ProjectedInverse.of(K, s)
         alpha, q1 = self._support(inverse)
-        bars = mackay_error_bars(result)
-        # ∂(log Occam)/∂γ_eff; an error bar capped at the prior's width does not move
-        slope = 0.0
-        if self.occam:
-            slope -= 0.5 / result.d_eff if bars.log_mu < self.prior_sd[0] else 0.0
-            slope += 0.5 / (n - result.gamma_eff) if bars.log_zeta < self.prior_sd[1] else 0.0
+        slope = occam_slope(result, self.prior_sd) if self.occam else 0.0
         if slope == 0.0:
             return _evidence_derivative(inverse, alpha, 0.5 * (n - 1) / q1)
         R = mirror_lower(inverse.lower()).T
         beta = product(R, alpha)
         q2, q3 = float(alpha @ alpha), float(alpha @ beta)
-        tr1, tr2 = float(np.trace(R)), squared_norm(R)
-        h_s = -tr2 + (n - 1) * (2.0 * q3 / q1 - (q2 / q1) ** 2)
-        along = 0.0 if result.at_boundary or h_s == 0.0 else -slope * (s * tr2 - tr1) / h_s
+        c = derivative_coefficients(
+            n, s, slope, (q1, q2, q3), (float(np.trace(R)), squared_norm(R)), still=result.at_boundary
+        )
         W = square(R)
-        W *= slope * s - along  # γ_eff's own share, and −R² of h_θ
+        W *= c.square
         R *= -0.5
         W += R
         del R, inverse
-        W += np.outer((0.5 * (n - 1) / q1 - along * (n - 1) * q2 / q1**2) * alpha, alpha)
-        mixed = np.outer((along * (n - 1) / q1) * alpha, beta)
+        W += np.outer(c.own * alpha, alpha)
+        mixed = np.outer(c.mixed * alpha, beta)
         W += mixed
         W += mixed.T
         return W
+
+
+class DerivativeCoefficients(NamedTuple):
+    """Numbers, or one for each set of targets, with W = −½R + square·R² + own·ααᵀ + mixed·(αβᵀ + βαᵀ)."""
+
+    square: Any
+    own: Any
+    mixed: Any
+
+
+def derivative_coefficients(
+    n: int, s: Any, slope: Any, q: tuple[Any, Any, Any], tr: tuple[Any, Any], *, still: Any
+) -> DerivativeCoefficients:
+    """How the criterion changes with Ω (the module's docstring), for numbers or for arrays of one shape.
+
+    Parameters
+    ----------
+    n : int
+    s : 1/γ
+    slope : ω = ∂(log Occam factor)/∂γ_eff
+    q, tr : q_1, q_2, q_3 and tr_1, tr_2
+    still : whether γ is an end of its range, which does not move
+    """
+    q1, q2, q3 = q
+    tr1, tr2 = tr
+    h_s = -tr2 + (n - 1) * (2.0 * q3 / q1 - (q2 / q1) ** 2)
+    still = still | (h_s == 0.0)
+    along = np.where(still, 0.0, -slope * (s * tr2 - tr1) / np.where(still, 1.0, h_s))  # κ, the share of ds/dθ
+    own = 0.5 * (n - 1) / q1 - along * (n - 1) * q2 / q1**2
+    return DerivativeCoefficients(slope * s - along, own, along * (n - 1) / q1)  # γ_eff's own share, and −R² of h_θ
 
 
 class _Step(NamedTuple):

@@ -17,7 +17,8 @@ from ..base.typing import Array
 from ..kernels import Kernel, check_positive_semidefinite
 from ..levels.level2 import log_evidence, log_evidence_gradient, log_evidence_hessian, log_evidences
 from ..levels.objective import Objective
-from ..linalg.spectrum import Reduction, TridiagonalReduction
+from ..linalg.reduction import Reduction
+from ..linalg.spectrum import TridiagonalReduction
 from ..priors import LogPrior
 
 _SMALLEST = 1e-100  # of γλ, whose square must not underflow

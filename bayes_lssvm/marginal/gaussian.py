@@ -17,7 +17,7 @@ import numpy as np
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import Array
 from ..levels.level2 import optimise
-from ..linalg.spectrum import Reduction
+from ..linalg.reduction import Reduction
 from ..priors import HyperPrior
 from ..search.climb import Stop, climb_from_each
 from .density import Density, Level2Density

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from ..base.typing import Array
-from ..linalg.spectrum import Reduction
+from ..linalg.reduction import Reduction
 from ..priors import LogPrior
 
 NEGLIGIBLE = 36.0  # nats below a maximum

@@ -7,9 +7,9 @@ Members have μ and ζ of their own, solved anew for every kernel by level 2. Th
 Members with the same inputs share one reduction of the kernel matrix. The gradient comes from the eigensystem λ, V of
 the centred kernel matrix, where the derivative is a sum over members that costs hardly more than one:
 
-    ∂F/∂Ω = V diag(Σ_l [(ω_l s_l − κ_l)/(λ + s_l)² − ½/(λ + s_l)]) Vᵀ + Σ_l [a_l α_lα_lᵀ + b_l (α_lβ_lᵀ + β_lα_lᵀ)],
+    ∂F/∂Ω = V diag(Σ_l [c_l/(λ + s_l)² − ½/(λ + s_l)]) Vᵀ + Σ_l [a_l α_lα_lᵀ + b_l (α_lβ_lᵀ + β_lα_lᵀ)],
 
-with s = 1/γ, α = Ry, β = Rα, and the coefficients of `bayes_lssvm.levels.objective`, where one member is derived.
+with s = 1/γ, α = Ry, β = Rα, and the coefficients c, a, b of `bayes_lssvm.levels.objective.derivative_coefficients`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ import numpy as np
 
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, check_positive_semidefinite
-from ..levels.level2 import Level2, optimise
-from ..levels.level3 import log_occam, mackay_error_bars
-from ..levels.objective import BOUNDARY_MARGIN
-from ..linalg.spectrum import CentredSpectrum
-from .reduction import SharedReduction, optimise_all
+from ..levels.level2 import Level2, optimise, optimise_all
+from ..levels.level3 import log_occam, occam_slope
+from ..levels.objective import BOUNDARY_MARGIN, derivative_coefficients
+from ..linalg.spectrum import CentredSpectrum, TridiagonalReduction
 
 
 @dataclass(frozen=True)
@@ -95,18 +94,12 @@ class SharedObjective:
         for task in self.tasks:
             K = kernel(self.X[task.rows])
             check_positive_semidefinite(kernel, K)
-            found = optimise_all(SharedReduction.from_kernel_matrix(K, task.targets), tolerance=1e-6)
-            total += float(found.log_evidence.sum()) - BOUNDARY_MARGIN * int(found.at_boundary.sum())
-            if self.occam:
-                total += float(self._log_occam(found.d_eff, len(K)).sum())
+            for result in optimise_all(TridiagonalReduction.from_kernel_matrix(K, task.targets)):
+                total += self._value(result) - (BOUNDARY_MARGIN if result.at_boundary else 0.0)
         return total
 
-    def _log_occam(self, d_eff: Array, n: int) -> Array:
-        """Log of the Occam factor of 5.2 for each member, no error bar wider than the prior (see level 3)."""
-        with np.errstate(divide="ignore"):
-            counts = np.stack([d_eff, np.maximum(n - 1.0 - d_eff, 0.0)])
-            logs = 0.5 * np.log(2.0 / counts) - np.log(np.array(self.prior_sd))[:, None]
-        return np.asarray(np.minimum(logs, 0.0).sum(axis=0))
+    def _value(self, result: Level2) -> float:
+        return result.log_evidence + (log_occam(result, self.prior_sd).total if self.occam else 0.0)
 
     def value_and_gradient(self, kernel: Kernel) -> tuple[float, Array]:
         """F and its gradient in the kernel's log parameters; one eigendecomposition for each task."""
@@ -118,7 +111,7 @@ class SharedObjective:
             spectrum = CentredSpectrum.from_kernel_matrix(K, task.targets[:, 0])
             members = [spectrum.with_targets(y) for y in task.targets.T]
             results = [optimise(member) for member in members]
-            value += sum(r.log_evidence + (log_occam(r, self.prior_sd).total if self.occam else 0.0) for r in results)
+            value += sum(map(self._value, results))
             T = np.stack([member.t for member in members], axis=1)  # [N-1, B]
             gradient += kernel.contract(X, self._derivative_in_kernel_matrix(spectrum, T, results), K)
         return value, gradient
@@ -129,21 +122,11 @@ class SharedObjective:
         inverse = 1.0 / (spectrum.eigenvalues[:, None] + s)  # [N-1, B]
         q1, q2, q3 = ((T**2 * inverse**k).sum(axis=0) for k in (1, 2, 3))
         tr1, tr2 = inverse.sum(axis=0), (inverse**2).sum(axis=0)
-        slope = np.array([self._occam_slope(r) for r in results])  # ω: ∂(log Occam)/∂γ_eff
-        h_s = -tr2 + (n - 1) * (2.0 * q3 / q1 - (q2 / q1) ** 2)
-        still = np.array([r.at_boundary for r in results]) | (h_s == 0.0)
-        along = np.where(still, 0.0, -slope * (s * tr2 - tr1) / np.where(still, 1.0, h_s))  # κ
-        diagonal = (-0.5 * inverse + (slope * s - along) * inverse**2).sum(axis=1)
+        slope = np.array([occam_slope(r, self.prior_sd) if self.occam else 0.0 for r in results])
+        still = np.array([r.at_boundary for r in results])
+        c = derivative_coefficients(n, s, slope, (q1, q2, q3), (tr1, tr2), still=still)
+        diagonal = (-0.5 * inverse + c.square * inverse**2).sum(axis=1)
         V = spectrum.vectors
         alpha, beta = V @ (T * inverse), V @ (T * inverse**2)  # [N, B]
-        own, mixed = 0.5 * (n - 1) / q1 - along * (n - 1) * q2 / q1**2, along * (n - 1) / q1
-        cross = (alpha * (0.5 * own) + beta * mixed) @ alpha.T
+        cross = (alpha * (0.5 * c.own) + beta * c.mixed) @ alpha.T
         return np.asarray((V * diagonal) @ V.T + cross + cross.T)
-
-    def _occam_slope(self, result: Level2) -> float:
-        bars = mackay_error_bars(result)
-        slope = 0.0
-        if self.occam:  # an error bar capped at the prior's width does not move
-            slope -= 0.5 / result.d_eff if bars.log_mu < self.prior_sd[0] else 0.0
-            slope += 0.5 / (result.n - result.gamma_eff) if bars.log_zeta < self.prior_sd[1] else 0.0
-        return slope

@@ -17,10 +17,11 @@ import numpy as np
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
+from ..linalg.reduction import ROUNDING
 from ..search.climb import Stop, climb
 from ..search.starts import spread_subset, starting_points
 from .criterion import LOG_2, PressEvaluation, PressObjective, sensitivities
-from .leave_one_out import ROUNDING, LeaveOneOutSpectrum
+from .leave_one_out import LeaveOneOutSpectrum
 
 __all__ = ["PressOutcome", "PressStart", "descend", "search_box", "starts"]
 

@@ -27,11 +27,12 @@ import numpy as np
 from scipy.linalg import eigh, svd
 from scipy.special import expit
 
-from ..base.errors import NotPositiveSemidefiniteError, require_positive
+from ..base.errors import require_positive
 from ..base.typing import Array
 from ..linalg.blas import fortran_copy, product
 from ..linalg.factor import Factor, not_positive_definite, require_total
-from ..linalg.spectrum import CentredSpectrum, reflect_symmetric, reflector
+from ..linalg.reduction import back_from_complement, on_complement, without_rounding
+from ..linalg.spectrum import CentredSpectrum
 
 __all__ = [
     "LeaveOneOut",
@@ -40,8 +41,6 @@ __all__ = [
     "leave_one_out",
     "ridge_leave_one_out",
 ]
-
-ROUNDING = 100 * float(np.finfo(float).eps)  # of a kernel matrix, as a share of its size
 
 
 @dataclass(frozen=True)
@@ -279,22 +278,17 @@ class LeaveOneOutSpectrum:
     ) -> LeaveOneOutSpectrum:
         """Decompose the kernel matrix of shape (N, N) for targets y of shape (N,)."""
         K, y, w = _check_matrix(K, y, weights)
-        root = np.sqrt(w)
+        root, scale = np.sqrt(w), float(np.linalg.norm(K)) * float(w.max())
         A = fortran_copy(K)
         A *= root[:, None]
         A *= root
         if not bias:
             eigenvalues, V = eigh(A, lower=True, driver="evd", overwrite_a=True, check_finite=False)
-            return cls(_floored(eigenvalues, K, w), V, y, w, 0.0, np.zeros(len(y)))
-        v, tau = reflector(root / np.linalg.norm(root))
-        inner = np.asfortranarray(reflect_symmetric(A, v, tau)[1:, 1:])
+            return cls(without_rounding(eigenvalues, scale), V, y, w, 0.0, np.zeros(len(y)))
+        inner, v, tau = on_complement(A, root)
         eigenvalues, U = eigh(inner, lower=True, driver="evd", overwrite_a=True, check_finite=False)
-        V = np.empty((len(y), len(y) - 1), order="F")
-        V[0] = 0.0
-        V[1:] = U
-        V -= np.outer(tau * v, product(U.T, v[1:]))
-        share = w / w.sum()
-        return cls(_floored(eigenvalues, K, w), V, y, w, float(share @ y), product(K, share))
+        V, share = back_from_complement(U, v, tau), w / w.sum()
+        return cls(without_rounding(eigenvalues, scale), V, y, w, float(share @ y), product(K, share))
 
     @classmethod
     def from_spectrum(cls, spectrum: CentredSpectrum) -> LeaveOneOutSpectrum:
@@ -324,17 +318,6 @@ class LeaveOneOutSpectrum:
         if gammas.ndim == 0:
             return _finish(self.targets, self.weights, float(gammas), mu, alpha[0], c[0], float(b[0]))
         return _finish(self.targets, self.weights, gammas, mu, alpha, c, b)
-
-
-def _floored(eigenvalues: Array, K: Array, w: Array) -> Array:
-    """Eigenvalues with rounding below zero set to zero; a truly negative one is refused."""
-    limit = ROUNDING * float(np.linalg.norm(K)) * float(w.max())
-    if eigenvalues[0] < -limit:
-        raise NotPositiveSemidefiniteError(
-            f"The kernel matrix is not positive semi-definite: its smallest eigenvalue is {eigenvalues[0]:.3g}, its "
-            f"largest {eigenvalues[-1]:.3g}. Use another kernel or other parameters."
-        )
-    return np.maximum(eigenvalues, 0.0)
 
 
 def ridge_leave_one_out(

@@ -152,7 +152,7 @@ def test_restricted_sums_of_the_print_lose_the_part_outside_the_range(space):
     """4.11 and 4.13 over nonzero eigenvalues only are short by ½ and ½γ times the part of My outside the range."""
     rank, s = space.spectrum.rank, 1.0 / space.gamma
     nonzero, t2 = space.spectrum.eigenvalues[-rank:], space.spectrum.t[-rank:] ** 2
-    outside = space.spectrum.total - t2.sum()
+    outside = space.spectrum.totals[0] - t2.sum()
     e_d = s**2 / 2 * np.sum(t2 / (nonzero + s) ** 2)
     total = np.sum(t2 / (nonzero + s)) / 2
     close(np.sum(nonzero * t2 / (nonzero + s) ** 2) / 2, space.e_w)  # 4.12 is right as printed

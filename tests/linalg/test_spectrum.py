@@ -72,7 +72,7 @@ def test_decomposition_of_the_centred_matrix(K, y):
     np.testing.assert_allclose(V.sum(axis=0), 0.0, atol=1e-13)
     np.testing.assert_allclose((V * values) @ V.T, M @ K @ M, rtol=0, atol=1e-13 * np.linalg.norm(K))
     # none of the targets is lost: a spectrum without its zeros would keep 3 of 49 dimensions for the linear kernel
-    assert spectrum.total == pytest.approx(((y - y.mean()) ** 2).sum(), rel=1e-13)
+    assert spectrum.totals[0] == pytest.approx(((y - y.mean()) ** 2).sum(), rel=1e-13)
     np.testing.assert_allclose(V @ spectrum.t, y - y.mean(), rtol=0, atol=1e-13 * np.abs(y).max())
     assert spectrum.y_mean == pytest.approx(y.mean(), rel=1e-15)
     np.testing.assert_allclose(spectrum.kernel_means, K.mean(axis=0), rtol=1e-14)
@@ -84,7 +84,7 @@ def test_dropping_the_smallest_eigenvector_instead_would_lose_targets():
     _, V = np.linalg.eigh(M @ Linear()(X) @ M)
     total = ((y - y.mean()) ** 2).sum()
     assert abs(((V[:, 1:].T @ y) ** 2).sum() - total) > 0.01 * total
-    assert CentredSpectrum.from_kernel_matrix(Linear()(X), y).total == pytest.approx(total, rel=1e-13)
+    assert CentredSpectrum.from_kernel_matrix(Linear()(X), y).totals[0] == pytest.approx(total, rel=1e-13)
 
 
 @pytest.mark.parametrize(("name", "rank"), RANKS.items())
@@ -111,7 +111,7 @@ def test_new_targets_need_no_new_decomposition():
     np.testing.assert_allclose(np.abs(moved.t), np.abs(fresh.t), rtol=0, atol=1e-11)
     for a, b in zip(moved.sums(np.array([0.1, 10.0])), fresh.sums(np.array([0.1, 10.0])), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
-    assert first.total == pytest.approx(((TARGETS["labels"] - TARGETS["labels"].mean()) ** 2).sum())
+    assert first.totals[0] == pytest.approx(((TARGETS["labels"] - TARGETS["labels"].mean()) ** 2).sum())
 
 
 @both_reductions
@@ -179,7 +179,7 @@ def test_tridiagonal_sums_equal_spectral_sums_for_every_gamma(K, y):
         error = np.abs(getattr(a, name) - getattr(b, name)) / scale
         assert np.all(error <= unit), (name, np.max(error / unit))
     assert tridiagonal.n == spectrum.n == N
-    assert tridiagonal.total == pytest.approx(spectrum.total, rel=1e-13)
+    assert tridiagonal.totals[0] == pytest.approx(spectrum.totals[0], rel=1e-13)
     assert tridiagonal.kernel_norm == spectrum.kernel_norm
     # Gershgorin's bound is above the largest eigenvalue, and of its size
     rounding = 100 * EPS * spectrum.kernel_norm
@@ -322,7 +322,7 @@ def test_a_constant_kernel_matrix_explains_nothing(reduction):
 @both_reductions
 def test_constant_targets_have_nothing_to_explain(reduction):
     reduced = reduction.from_kernel_matrix(MATRICES["rbf"], np.full(N, 2.5))
-    assert reduced.total == pytest.approx(0.0, abs=1e-25)
+    assert reduced.totals[0] == pytest.approx(0.0, abs=1e-25)
     assert np.all(np.isfinite(np.stack(reduced.sums(np.array([0.1, 10.0])))))
 
 
@@ -378,3 +378,22 @@ def test_gamma_max_of_a_very_wide_rbf_still_separates_the_linear_part(reduction)
     # K ≈ const + 2xᵀz/σ² to first order in 1/σ²; the next order is 1e-6 of it
     for a, b in zip(reduced.sums(1e5), linear.sums(1e5), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["rbf", "sum"])
+def test_several_sets_of_targets_are_each_as_it_is_alone(name):
+    """One reduction with L sets has the sums of L reductions with one, whichever set stands first."""
+    K, Y = MATRICES[name], np.stack([TARGETS["real"], TARGETS["labels"], 3.0 - 2.0 * TARGETS["real"] ** 2], axis=1)
+    together, gamma = TridiagonalReduction.from_kernel_matrix(K, Y), np.array([0.02, 1.0, 30.0])
+    log_det, q1 = together.values(gamma)
+    assert q1.shape == (3, 3)
+    pairs = together.sums(gamma, np.array([2, 0, 1]))  # a set of its own for each γ
+    for k, y in enumerate(Y.T):
+        alone = TridiagonalReduction.from_kernel_matrix(K, y)
+        np.testing.assert_allclose(together.totals[k], alone.totals[0], rtol=1e-13)
+        np.testing.assert_allclose(log_det, alone.values(gamma)[0], rtol=1e-11)
+        np.testing.assert_allclose(q1[:, k], alone.values(gamma)[1], rtol=1e-10)
+        i = [2, 0, 1].index(k)
+        for a, b, c in zip(together.sums(gamma, k), alone.sums(gamma), pairs, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9)
+            np.testing.assert_allclose(c[i], b[i], rtol=1e-9)

@@ -19,9 +19,9 @@ from bayes_lssvm import BayesianLSSVC, BayesLSSVMWarning, FullyBayesianLSSVC, da
 from bayes_lssvm.estimators.multiclass import PROBABILISTIC
 from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
 from bayes_lssvm.levels.level1 import DualPosterior, PrimalPosterior
-from bayes_lssvm.levels.level2 import optimise
+from bayes_lssvm.levels.level2 import optimise, optimise_all
 from bayes_lssvm.levels.objective import BOUNDARY_MARGIN, Objective
-from bayes_lssvm.linalg.spectrum import CentredSpectrum
+from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 from bayes_lssvm.multiclass import (
     CODINGS,
     DECODINGS,
@@ -41,7 +41,6 @@ from bayes_lssvm.multiclass.decodings import hamming_scores
 from bayes_lssvm.multiclass.members import fit_members
 from bayes_lssvm.multiclass.objective import SharedObjective, tasks_of
 from bayes_lssvm.multiclass.posterior import SharedPosterior
-from bayes_lssvm.multiclass.reduction import SharedReduction, optimise_all
 from bayes_lssvm.multiclass.search import refine_shared
 from benchmarks.multiclass import rows
 
@@ -409,17 +408,17 @@ def test_level_2_of_all_members_at_once_is_that_of_each(kernel, four):
     X, labels, _, _ = four
     Y = code_book("ecoc", 4)[labels]
     K = kernel(X)
-    found = optimise_all(SharedReduction.from_kernel_matrix(K, Y), tolerance=1e-10)
-    for k, y in enumerate(Y.T):
+    together = optimise_all(TridiagonalReduction.from_kernel_matrix(K, Y))
+    for found, y in zip(together, Y.T, strict=True):
         alone = optimise(CentredSpectrum.from_kernel_matrix(K, y))
-        assert found.at_boundary[k] == alone.at_boundary
+        assert found.at_boundary == alone.at_boundary
         # the ends of γ go by a bound of the eigenvalues here, and widths far from the data's by rounding
         digits = 1e-9 if kernel in (RBF(1.5), Linear()) else 1e-5
-        assert found.log_evidence[k] == pytest.approx(alone.log_evidence, abs=digits)
+        assert found.log_evidence == pytest.approx(alone.log_evidence, abs=digits)
         if not alone.at_boundary:
-            assert found.mu[k] == pytest.approx(alone.mu, rel=max(digits, 1e-8))
-            assert found.gamma[k] == pytest.approx(alone.gamma, rel=max(digits, 1e-8))
-            assert found.d_eff[k] == pytest.approx(alone.d_eff, rel=max(digits, 1e-8))
+            assert found.mu == pytest.approx(alone.mu, rel=max(digits, 1e-8))
+            assert found.gamma == pytest.approx(alone.gamma, rel=max(digits, 1e-8))
+            assert found.d_eff == pytest.approx(alone.d_eff, rel=max(digits, 1e-8))
 
 
 @pytest.mark.parametrize("moderation", ["class", "target", "softmax"])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base.typing import Array
-from ...linalg.spectrum import Reduction
+from ...linalg.reduction import Reduction
 from ...priors import LogPrior
 from ..log_mu import NEGLIGIBLE, LogMu, log_sum_exp, support_of_log_gamma
 from .trapezoid import error_after, log_trapezoid

@@ -1,0 +1,154 @@
+"""The centred kernel matrix, reduced once so that every γ afterwards costs O(N): what a reduction is and begins with.
+
+With M = I − 11ᵀ/N, all of levels 2 and 3 depends on the kernel matrix Ω only through MΩM (paper 0, eq 3.15). We work
+in an orthonormal basis of the complement of the constant vector, made by one Householder reflection, in which exactly
+N − 1 eigenvalues λ_i remain, zeros included, and t = Vᵀy holds all of the centred targets. With s = 1/γ, a few sums
+say everything:
+
+    log_det = Σ log(λ_i + s)        q_k = Σ t_i² / (λ_i + s)^k        tr_k = Σ 1 / (λ_i + s)^k
+
+    E_W + γ E_D = q_1 / 2      E_D = s² q_2 / 2      E_W = (q_1 − s q_2) / 2      γ_eff = N − s tr_1
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.linalg import blas
+
+from ..base.errors import NotPositiveSemidefiniteError
+from ..base.typing import AnyArray, Array
+from .blas import fortran_copy, product
+
+_EPS = float(np.finfo(float).eps)
+# stands for the scale of a kernel matrix of zeros
+TINY = 1e-100
+# γ λ_max beyond which 1/γ is below any noise that double precision could tell from none
+_MAX_GAMMA_LAMBDA = 1e12
+# Eigenvalues of the centred matrix carry the rounding of the whole one: about eps·‖Ω‖, however small they are.
+ROUNDING = 100 * _EPS
+
+
+class SpectralSums(NamedTuple):
+    """The sums of the module's docstring, each of the shape of γ.
+
+    Two are there in two forms, because a difference of nearly equal numbers would lose their digits at one end of γ:
+    tr1 = (N − γ_eff)/s with d_eff = γ_eff − 1, and q2 = 2 E_D/s² with w = 2 E_W. The eigenvalues give all of them
+    without a difference; the tridiagonal form has to subtract for d_eff and w, which are good to N·eps there.
+    """
+
+    log_det: Array
+    q1: Array
+    q2: Array
+    tr1: Array
+    d_eff: Array
+    w: Array
+
+
+class Reduction(Protocol):
+    """What levels 2 and 3 need to know of a kernel matrix and L sets of targets; as a rule there is one, and L = 1.
+
+    Sets are numbered from 0, and where no number is given the first is meant.
+    """
+
+    @property
+    def n(self) -> int:
+        """Number of data points N."""
+
+    @property
+    def lambda_max(self) -> float:
+        """The largest eigenvalue of MΩM, or a bound of its size."""
+
+    @property
+    def gamma_max(self) -> float:
+        """The largest γ at which 1/γ stands above the rounding of the eigenvalues."""
+
+    @property
+    def totals(self) -> Array:
+        """‖My‖², the centred sum of squares of each set of targets, of shape (L,)."""
+
+    def values(self, gamma: Array, target: AnyArray | None = None) -> tuple[Array, Array]:
+        """log_det of shape (G,) for each γ, and q_1 of the same shape, or (G, L) for several sets of targets.
+
+        With the numbers of sets, one for each γ, q_1 has the shape (G,) in any case.
+        """
+
+    def sums(self, gamma: Array, target: int | AnyArray = 0) -> SpectralSums:
+        """The sums for each γ and one set of targets, or the sets of these numbers, one for each γ."""
+
+    def evidence_hessian(self, mu: float, zeta: float) -> Array:
+        """Exact Hessian of log p(D | μ, ζ) in (log μ, log ζ), of shape (2, 2), in O(N)."""
+
+
+def reflector(x: Array) -> tuple[Array, float]:
+    """V and τ with (I − τvvᵀ)x = ∓‖x‖e₁."""
+    v = x.copy()
+    norm = float(np.linalg.norm(x))
+    if norm == 0.0:
+        return v, 0.0
+    v[0] += np.copysign(norm, x[0])
+    return v, 2.0 / float(v @ v)
+
+
+def reflect_symmetric(A: Array, v: Array, tau: float) -> Array:
+    """(I − τvvᵀ) A (I − τvvᵀ) in place, in the lower triangle of a Fortran-ordered A only."""
+    if tau == 0.0:
+        return A
+    p = tau * blas.dsymv(1.0, A, v, lower=1)
+    w = p - (0.5 * tau * float(v @ p)) * v
+    return np.asarray(blas.dsyr2(-1.0, v, w, lower=1, a=A, overwrite_a=1))
+
+
+def on_complement(A: Array, x: Array) -> tuple[Array, Array, float]:
+    """A in a basis of the complement of the vector x (lower triangle), with the reflection that made it.
+
+    A is symmetric, in Fortran order, and its memory is used up.
+    """
+    v, tau = reflector(x / np.linalg.norm(x))
+    return np.asfortranarray(reflect_symmetric(A, v, tau)[1:, 1:]), v, tau
+
+
+def back_from_complement(U: Array, v: Array, tau: float) -> Array:
+    """Columns of U of shape (N − 1, m), taken back through the reflection: shape (N, m)."""
+    V = np.empty((len(v), U.shape[1]), order="F")
+    V[0] = 0.0
+    V[1:] = U
+    V -= np.outer(tau * v, product(U.T, v[1:]))
+    return V
+
+
+def centre_and_reflect(K: Array, y: Array) -> tuple[Array, Array, Array, float]:
+    """MΩM and My in a basis of the complement of 1 (lower triangle), with the reflection that made it.
+
+    The targets y are of shape (N,), or (N, L) for L sets.
+    """
+    n = len(y)
+    if n < 3:
+        raise ValueError(f"At least 3 data points are needed for a bias and two hyperparameters, got {n}.")
+    A, v, tau = on_complement(fortran_copy(K), np.ones(n))
+    centred = y - y.mean(axis=0)  # first, so that an offset does not cost digits
+    t = (centred - np.multiply.outer(v, tau * (v @ centred)))[1:]
+    # equal targets: what remains is rounding
+    t[..., np.linalg.norm(t, axis=0) <= 10 * _EPS * np.linalg.norm(y, axis=0)] = 0.0
+    return A, t, v, tau
+
+
+def largest_gamma(lambda_max: float, kernel_norm: float) -> float:
+    """The largest γ that can be told from infinity: beyond, 1/γ is below the rounding of the kernel matrix."""
+    return 1.0 / max(lambda_max / _MAX_GAMMA_LAMBDA, ROUNDING * kernel_norm)
+
+
+def indefinite(smallest: float, largest: float) -> NotPositiveSemidefiniteError:
+    """The error of a kernel matrix with an eigenvalue below zero by more than rounding."""
+    return NotPositiveSemidefiniteError(
+        f"The kernel matrix is not positive semi-definite: its smallest eigenvalue is {smallest:.3g}, its largest "
+        f"{largest:.3g}. The model needs a kernel that is an inner product; use another one or other parameters."
+    )
+
+
+def without_rounding(eigenvalues: Array, scale: float) -> Array:
+    """Ascending eigenvalues with rounding below zero set to zero; one beyond the rounding of `scale` is refused."""
+    if eigenvalues[0] < -ROUNDING * scale:
+        raise indefinite(float(eigenvalues[0]), float(eigenvalues[-1]))
+    return np.maximum(eigenvalues, 0.0)

@@ -1,0 +1,47 @@
+"""MacKay's iterations for μ and ζ beside the search of level 2."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bayes_lssvm.kernels import Linear
+from bayes_lssvm.levels import level2 as l2
+from bayes_lssvm.levels.fixed_point import cheap_and_cheerful, mackay_fixed_point
+from bayes_lssvm.linalg.spectrum import CentredSpectrum
+
+
+def test_fixed_point_may_end_in_the_worse_of_two_modes(ripley_wide):
+    mode = l2.optimise(ripley_wide)
+    better, worse = mode.modes
+    from_one = mackay_fixed_point(ripley_wide)
+    from_above = mackay_fixed_point(ripley_wide, mu=1e-3, zeta=1.0)
+    assert from_one.converged
+    assert from_above.converged
+    assert from_one.zeta / from_one.mu == pytest.approx(worse.gamma, rel=1e-7)
+    assert from_above.zeta / from_above.mu == pytest.approx(better.gamma, rel=1e-7)
+    # at the optimum of μ the evidence is −J4/2 up to a constant, so it loses half of the difference
+    loss = mode.log_evidence - l2.log_evidence(ripley_wide, from_one.mu, from_one.zeta)
+    assert loss == pytest.approx(0.5 * (worse.j4 - better.j4), rel=1e-7)
+    assert loss > 0.5
+
+
+def test_fixed_point_equals_the_search_where_there_is_one_mode(ripley_best):
+    mode, fixed = l2.optimise(ripley_best), mackay_fixed_point(ripley_best)
+    assert len(mode.modes) == 1
+    assert fixed.converged
+    np.testing.assert_allclose([fixed.mu, fixed.zeta], [mode.mu, mode.zeta], rtol=1e-8)
+    np.testing.assert_allclose([mode.mu, mode.zeta], [1.667, 2.741], atol=6e-4)  # section 7.1
+
+
+def test_cheap_and_cheerful(ripley_best, ripley_standardised):
+    """2μE_W = k and 2ζE_D = N where it converges; with all N − 1 directions of an RBF counted it runs away."""
+    X, y = ripley_standardised
+    linear = CentredSpectrum.from_kernel_matrix(Linear()(X), y)
+    for spectrum, k in ((linear, None), (ripley_best, 10)):
+        end = cheap_and_cheerful(spectrum, n_parameters=k)
+        gamma = end.zeta / end.mu
+        assert end.converged
+        assert 2 * end.mu * l2.e_w(spectrum, gamma) == pytest.approx(2 if k is None else k, rel=1e-8)
+        assert 2 * end.zeta * l2.e_d(spectrum, gamma) == pytest.approx(spectrum.n, rel=1e-8)
+    assert not cheap_and_cheerful(ripley_best).converged
