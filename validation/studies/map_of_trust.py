@@ -28,11 +28,10 @@ from bayes_lssvm.base.typing import Array
 from bayes_lssvm.estimators import BayesianLSSVR
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.marginal.ladder import quadrature_check
-from bayes_lssvm.priors import HyperPrior, Normal
 from bayes_lssvm.trust import LIMITS, ladder, worst_change
 from validation.harness import Cell, CellResult, Size, StudyData
+from validation.ladder import PRIOR
 
-PRIOR = HyperPrior(Normal(0.0, 3.0), Normal(0.0, 3.0))
 _TOLERANCE = 1e-5
 _DRAWS = 1000
 _NEW_POINTS = 100

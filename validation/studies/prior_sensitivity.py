@@ -24,6 +24,7 @@ the range of σ in which the library looks, and is told apart from the others.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -32,12 +33,12 @@ import numpy as np
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import RBF, Kernel, Linear
 from bayes_lssvm.marginal import HyperPosterior, marginalise
+from bayes_lssvm.marginal.ladder import quadrature_check
 from bayes_lssvm.priors import Box, HyperPrior, LogPrior, Normal, hyper_prior_from_dict
 from bayes_lssvm.search.refinement import refine
-from bayes_lssvm.search.starts import spread_subset
-from validation.harness import Cell, CellResult, Check, Size, StudyData
+from validation.harness import Cell, CellResult, Size, StudyData
+from validation.ladder import spread_rows
 
-QUADRATURE_LIMIT = 1e-3  # nats
 TAIL_LIMIT = 1e-3  # of the integrand's maximum, at an end of the range of σ or γ
 REFERENCE = HyperPrior(Normal(0.0, 3.0), Normal(0.0, 3.0), Normal(0.0, 3.0))
 REFERENCE_KEY = "all_normal_0_3"
@@ -64,7 +65,7 @@ def _box(half: float) -> Variant:
     return Variant(f"box_{half:g}", f"Box(−{half:g}, {half:g})", Box(-half, half))
 
 
-class Plan(NamedTuple):
+class PriorsOfSize(NamedTuple):
     """What a size covers: priors of all parameters and of one, whether targets are permuted too, and rows used."""
 
     together: tuple[Variant, ...]
@@ -76,10 +77,10 @@ class Plan(NamedTuple):
 _WIDTHS = tuple(_normal(0.0, sd) for sd in (1.0, 3.0, 5.0, 10.0))
 _SHIFTS = (_normal(-3.0, 3.0), _normal(3.0, 3.0))
 _ENDS = (_WIDTHS[0], _WIDTHS[1], _WIDTHS[3])
-PLANS: dict[Size, Plan] = {
-    "toy": Plan((_WIDTHS[1], _WIDTHS[0], _box(10.0)), (_WIDTHS[0],), (_WIDTHS[1],), 80),
-    "quick": Plan((*_WIDTHS, _box(5.0), _box(10.0), *_SHIFTS), (_WIDTHS[0], _WIDTHS[3]), _ENDS, 300),
-    "full": Plan(
+PLANS: dict[Size, PriorsOfSize] = {
+    "toy": PriorsOfSize((_WIDTHS[1], _WIDTHS[0], _box(10.0)), (_WIDTHS[0],), (_WIDTHS[1],), 80),
+    "quick": PriorsOfSize((*_WIDTHS, _box(5.0), _box(10.0), *_SHIFTS), (_WIDTHS[0], _WIDTHS[3]), _ENDS, 300),
+    "full": PriorsOfSize(
         (*_WIDTHS, _box(3.0), _box(5.0), _box(10.0), *_SHIFTS),
         (_WIDTHS[0], _WIDTHS[3], _box(10.0), *_SHIFTS),
         (*_WIDTHS, _box(10.0)),
@@ -128,7 +129,7 @@ class PriorSensitivity:
         if data is None:
             raise ValueError("The study of prior sensitivity needs data.")
         prior = hyper_prior_from_dict(cell.settings["prior"])
-        X, y = chosen_rows(data, cell.settings["rows"], cell.seed)
+        X, y = spread_rows(data.X, data.y, cell.settings["rows"], cell.seed)
         width = refine(RBF(1.0), X, y, occam=False).kernel
         permuted = bool(cell.settings["permuted"])
         if permuted:
@@ -149,20 +150,13 @@ class PriorSensitivity:
         }
         if not permuted:
             values |= {"sigma": selected_sigma(whole), **_predictions(whole, data, X, cell.seed)}
-        return CellResult(values, (_quadrature_check(tuple(parts.values()), whole=cell.key == REFERENCE_KEY),))
+        worst = _worst_error(parts.values(), whole=cell.key == REFERENCE_KEY)
+        return CellResult(values, (quadrature_check(worst),))
 
 
 def _with(name: str, prior: LogPrior) -> HyperPrior:
     """The reference with one parameter's prior changed."""
     return replace(REFERENCE, **{name: prior})
-
-
-def chosen_rows(data: StudyData, most: int, seed: int) -> tuple[Array, Array]:
-    """All rows, or as many as a size allows, spread over the targets."""
-    if len(data.y) <= most:
-        return data.X, data.y
-    chosen = spread_subset(data.y, most, np.random.default_rng(seed))
-    return data.X[chosen], data.y[chosen]
 
 
 def _posterior(X: Array, y: Array, kernel: Kernel, prior: HyperPrior, *, fixed: bool = False) -> HyperPosterior:
@@ -204,15 +198,9 @@ def _predictions(posterior: HyperPosterior, data: StudyData, X: Array, seed: int
     return kept | {"log_score": None if score is None else float(np.mean(score))}
 
 
-def _quadrature_check(posteriors: tuple[HyperPosterior, ...], *, whole: bool) -> Check:
+def _worst_error(posteriors: Iterable[HyperPosterior], *, whole: bool) -> float:
     """The rules' own errors; tails that the range cuts off are a finding, except where all else is measured from it."""
-    worst = max(p.log_evidence_error - (0.0 if whole else p.tail) for p in posteriors)
-    passed = worst <= QUADRATURE_LIMIT
-    sentence = (
-        f"The quadrature's error is about {worst:.1e} nats by its own account, {'below' if passed else 'above'} "
-        f"{QUADRATURE_LIMIT:g}{'.' if passed else ': differences between priors are not known that well.'}"
-    )
-    return Check("quadrature error", worst, QUADRATURE_LIMIT, passed, sentence)
+    return max(p.log_evidence_error - (0.0 if whole else p.tail) for p in posteriors)
 
 
 STUDY = PriorSensitivity()

@@ -16,8 +16,9 @@ from models import features
 from reports.pages.bayes_factors import page
 from reports.pages.bayes_factors.sentences import distances
 from validation.harness import Cell, CellResult, FinishedCell, StudyResult, load_data, run
+from validation.ladder import spread_rows
 from validation.registry import get_study
-from validation.studies.bayes_factors import MODELS, PRIOR, STUDY, Evidence, chosen_points, compare, evidences, words
+from validation.studies.bayes_factors import MODELS, PRIOR, STUDY, Evidence, compare, evidences, words
 from validation.studies.bayes_factors.comparison import sampled, worst_pair
 from validation.studies.bayes_factors.lattice import integrate_on_lattice
 from validation.studies.bayes_factors.rungs import INNER
@@ -79,7 +80,7 @@ def test_every_cell_has_an_evidence_and_passes_its_checks(toy):
 
 
 def test_deterministic_rungs_are_what_direct_calls_give(toy, ripley):
-    X, y = chosen_points(ripley.X, ripley.y, 40)
+    X, y = spread_rows(ripley.X, ripley.y, 40)
     assert len(X) == 40
     assert abs(y.sum()) <= 2
     for method in ("quadrature", "mackay", "laplace"):
@@ -105,7 +106,7 @@ def test_sampled_evidences_are_within_three_standard_errors(toy):
 
 
 def test_rules_over_kernel_parameters_agree_with_the_library(ripley):
-    X, y = chosen_points(ripley.X, ripley.y, 40)
+    X, y = spread_rows(ripley.X, ripley.y, 40)
     kernel = RBF(1.0)
     settings = {"method": "hessian", "kernel": kernel.to_dict(), "prior": PRIOR.to_dict(), "tolerance": 1e-3}
     values = compute_rung(settings, 0, X, y).values
@@ -168,7 +169,7 @@ def test_weight_space_with_a_free_scale_has_the_exact_evidence(ripley):
 
 @pytest.mark.slow
 def test_two_kernel_parameters_against_a_dense_grid(toy, ripley):
-    X, y = chosen_points(ripley.X, ripley.y, 40)
+    X, y = spread_rows(ripley.X, ripley.y, 40)
 
     def at(*log_params):
         return MODELS["scaled-rbf"].kernel.with_log_params(np.array(log_params))

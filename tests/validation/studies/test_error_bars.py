@@ -159,7 +159,7 @@ def test_a_sampler_that_disagrees_fails_a_check():
     agrees = _agreement_check({"mean": {"log_mu": 1.0}, "sd": {"log_mu": -3.9}, "correlation": {}})
     assert agrees.passed
     assert agrees.value == pytest.approx(3.9)
-    assert "the sd of log_mu: 3.9" in agrees.sentence
+    assert "the sd of log_mu, is 3.9" in agrees.sentence
     assert not _agreement_check({"mean": {"log_mu": 1.0}, "sd": {"log_mu": -4.1}, "correlation": {}}).passed
     assert not _agreement_check({"mean": {"log_mu": float("nan")}, "sd": {"log_mu": 0.1}, "correlation": {}}).passed
 

@@ -18,8 +18,7 @@ from validation.harness import Check, StudyData, load_data, run
 from validation.registry import get_study
 from validation.studies.evidence import PRIOR, RUNGS, STUDY
 from validation.studies.evidence.choice import chosen_width
-from validation.studies.evidence.rungs import gamma_profile, rung
-from validation.studies.evidence.rungs import ladder as rungs_at
+from validation.studies.evidence.rungs import gamma_profile, rung, rungs_at
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from PIL import Image
 from bayes_lssvm.base.errors import BayesLSSVMWarning
 from bayes_lssvm.kernels import RBF, Linear
 from bayes_lssvm.marginal import marginalise
+from bayes_lssvm.marginal.ladder import quadrature_check
 from bayes_lssvm.priors import Box, HyperPrior, Normal, hyper_prior_from_dict
 from reports.draw.style import as_png
 from reports.pages.prior_sensitivity import page
@@ -21,6 +22,7 @@ from reports.pages.prior_sensitivity.answers import Answer, answers_of
 from reports.pages.prior_sensitivity.sentences import verdict
 from reports.pages.prior_sensitivity.tables import key_table
 from validation.harness import Cell, StudyData, load_data, run
+from validation.ladder import spread_rows
 from validation.registry import get_study
 from validation.studies.prior_sensitivity import (
     REFERENCE,
@@ -28,8 +30,7 @@ from validation.studies.prior_sensitivity import (
     SEED,
     STUDY,
     TAIL_LIMIT,
-    _quadrature_check,
-    chosen_rows,
+    _worst_error,
     selected_sigma,
 )
 
@@ -74,17 +75,17 @@ def test_cells_change_all_priors_or_one(ripley):
 
 
 def test_rows_are_all_or_a_spread_choice(ripley):
-    X, y = chosen_rows(ripley, 1000, SEED)
+    X, y = spread_rows(ripley.X, ripley.y, 1000, SEED)
     assert X is ripley.X
-    X, y = chosen_rows(ripley, 80, SEED)
+    X, y = spread_rows(ripley.X, ripley.y, 80, SEED)
     assert len(X) == len(y) == 80
     assert abs(y.mean() - ripley.y.mean()) < 0.05
-    again, _ = chosen_rows(ripley, 80, SEED)
+    again, _ = spread_rows(ripley.X, ripley.y, 80, SEED)
     assert np.array_equal(X, again)
 
 
 def test_a_cell_is_what_the_library_says(ripley, result):
-    X, y = chosen_rows(ripley, 80, SEED)
+    X, y = spread_rows(ripley.X, ripley.y, 80, SEED)
     values = result["mu_normal_0_1"].values
     prior = HyperPrior(Normal(0, 1), Normal(0, 3), Normal(0, 3))
     exact = marginalise(X, y, kernel="rbf", prior=prior)
@@ -131,7 +132,7 @@ def test_bayes_factors_and_sigma_of_ripleys_data(ripley):
 
 def test_the_selected_sigma_is_the_highest_density(ripley):
     """Against the density of log σ by quadrature over μ and ζ at each σ, times its prior."""
-    X, y = chosen_rows(ripley, 80, SEED)
+    X, y = spread_rows(ripley.X, ripley.y, 80, SEED)
     posterior = marginalise(X, y, kernel="rbf", prior=Normal(0, 1))
     found = np.log(selected_sigma(posterior))
     grid = found + np.array([-0.05, -0.025, 0.0, 0.025, 0.05])
@@ -246,8 +247,8 @@ def test_a_wide_prior_on_linear_data_has_no_end():
     assert STUDY.compute(cells["all_normal_0_1"], data).values["tail"] < TAIL_LIMIT
     posterior = marginalise(X[:20], data.y[:20], kernel="rbf", prior=Normal(0, 3))
     cut = dataclasses.replace(posterior, tail=0.5, log_evidence_error=0.5)
-    assert _quadrature_check((cut,), whole=False).passed
-    assert not _quadrature_check((cut,), whole=True).passed  # all else is measured from the reference
+    assert quadrature_check(_worst_error((cut,), whole=False)).passed
+    assert not quadrature_check(_worst_error((cut,), whole=True)).passed  # all else is measured from the reference
 
 
 def test_the_control_says_what_the_prior_does():

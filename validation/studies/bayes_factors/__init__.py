@@ -17,15 +17,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from bayes_lssvm.base.typing import Array
-from bayes_lssvm.search.starts import spread_subset
 from validation.harness import Cell, CellResult, Size, StudyData
+from validation.ladder import PRIOR, spread_rows
 
 from .comparison import ANALYTIC, RUNGS, SAMPLED, Evidence, Flip, compare, evidences, words
-from .models import MODELS, PRIOR, Model
+from .models import MODELS, Model
 from .rungs import compute
+from .weights import n_features
 
 __all__ = [
     "ANALYTIC",
@@ -44,7 +42,7 @@ __all__ = [
 ]
 
 
-class _Plan(NamedTuple):
+class _Effort(NamedTuple):
     """What a size means."""
 
     points: int
@@ -58,8 +56,8 @@ class _Plan(NamedTuple):
 
 
 _FOUR = {"chains": 4}
-_PLANS: dict[Size, _Plan] = {
-    "toy": _Plan(
+_EFFORT: dict[Size, _Effort] = {
+    "toy": _Effort(
         points=40,
         models=("linear", "poly2", "rbf", "scaled-rbf"),
         nuts={**_FOUR, "warmup": 300, "draws": 400},
@@ -68,7 +66,7 @@ _PLANS: dict[Size, _Plan] = {
         importance_for=(0, 2),
         tolerance=5e-4,
     ),
-    "quick": _Plan(
+    "quick": _Effort(
         points=500,
         models=tuple(MODELS),
         nuts={**_FOUR, "warmup": 500, "draws": 1000},
@@ -76,7 +74,7 @@ _PLANS: dict[Size, _Plan] = {
         nuts_for=(0, 1),
         importance_for=(2,),
     ),
-    "full": _Plan(
+    "full": _Effort(
         points=1000,
         models=tuple(MODELS),
         nuts={**_FOUR, "warmup": 500, "draws": 2000},
@@ -104,12 +102,12 @@ class BayesFactors:
     def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
         """Models by rungs."""
         assert data is not None
-        plan, d = _PLANS[size], data.X.shape[1]
-        n = min(plan.points, len(data.X))
+        effort, d = _EFFORT[size], data.X.shape[1]
+        n = min(effort.points, len(data.X))
         found = []
-        for number, name in enumerate(plan.models):
+        for number, name in enumerate(effort.models):
             common = {"model": name, "kernel": MODELS[name].kernel.to_dict(), "prior": PRIOR.to_dict(), "n": n}
-            for place, (method, own) in enumerate(_methods(plan, name, n, d).items()):
+            for place, (method, own) in enumerate(_methods(effort, name, n, d).items()):
                 settings = {**common, "method": method, **own}
                 found.append(Cell(f"{name}.{method}", settings, seed=100 * number + place))
         return found
@@ -117,41 +115,29 @@ class BayesFactors:
     def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
         """The log evidence of one model by one rung."""
         assert data is not None
-        X, y = chosen_points(data.X, data.y, cell.settings["n"])
+        X, y = spread_rows(data.X, data.y, cell.settings["n"])
         return compute(cell.settings, cell.seed, X, y)
 
 
-def chosen_points(X: Array, y: Array, n: int) -> tuple[Array, Array]:
-    """All points, or n of them spread over the targets: the same ones in every cell."""
-    if n >= len(X):
-        return X, y
-    chosen = spread_subset(y, n, np.random.default_rng(0))
-    return X[chosen], y[chosen]
-
-
-def _methods(plan: _Plan, name: str, n: int, d: int) -> dict[str, dict[str, Any]]:
+def _methods(effort: _Effort, name: str, n: int, d: int) -> dict[str, dict[str, Any]]:
     """Rungs of a model and what they need."""
     free = MODELS[name].free
-    exact, rough = {"tolerance": plan.tolerance}, {"tolerance": 50.0 * plan.tolerance}
+    exact, rough = {"tolerance": effort.tolerance}, {"tolerance": 50.0 * effort.tolerance}
     found: dict[str, dict[str, Any]] = {"quadrature": exact, "mackay": rough, "hessian": rough, "laplace": {}}
     if free > 1:
         found["ccd"] = {}
-    if free in plan.importance_for and (n <= _MANY or free != 1):  # with one, NUTS has no factorisation to wait for
-        found["importance"] = {"draws": min(plan.importance, _FEWER_DRAWS) if n > _MANY else plan.importance}
-    if free in plan.nuts_for and (free < 2 or n <= _MANY):
-        found["nuts"] = plan.nuts if free < 2 else _CHOLESKY_CHAINS
-    if plan.weights is not None and _few_weights(name, d):
-        found["weights"] = plan.weights
+    if free in effort.importance_for and (n <= _MANY or free != 1):  # with one, NUTS has no factorisation to wait for
+        found["importance"] = {"draws": min(effort.importance, _FEWER_DRAWS) if n > _MANY else effort.importance}
+    if free in effort.nuts_for and (free < 2 or n <= _MANY):
+        found["nuts"] = effort.nuts if free < 2 else _CHOLESKY_CHAINS
+    if effort.weights is not None and _few_weights(name, d):
+        found["weights"] = effort.weights
     return found
 
 
 def _few_weights(name: str, d: int) -> bool:
     degree = MODELS[name].degree
-    if degree is None:
-        return False
-    from .weights import n_features
-
-    return n_features(degree, d) <= _MOST_WEIGHTS
+    return degree is not None and n_features(degree, d) <= _MOST_WEIGHTS
 
 
 STUDY = BayesFactors()

@@ -1,7 +1,7 @@
-"""The models that are compared, and the prior that they have on every rung of the ladder.
+"""The models that are compared.
 
-log μ, log ζ ~ Normal(0, 3²); every log parameter of a kernel (σ of RBF, the scale of a polynomial, the factor a of a
-part of a sum) ~ Normal(0, 1). Inputs are standardised.
+Parameters of a kernel are σ of RBF, the scale of a polynomial and the factor a of a part of a sum; all of them have the
+prior of `validation.ladder` on every rung.
 """
 
 from __future__ import annotations
@@ -9,9 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bayes_lssvm.kernels import RBF, Kernel, Linear, Polynomial, Scaled
-from bayes_lssvm.priors import HyperPrior, Normal
-
-PRIOR = HyperPrior(Normal(0.0, 3.0), Normal(0.0, 3.0), Normal(0.0, 1.0))
 
 
 @dataclass(frozen=True)

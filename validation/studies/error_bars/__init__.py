@@ -15,19 +15,15 @@ from typing import Any, NamedTuple
 
 from validation.harness import Cell, CellResult, Size, StudyData
 
-from .analytic import PRIOR, closed_forms, quadrature
-from .problems import Problem, best_width, four_figures, problems, rows_of
+from .analytic import closed_forms, quadrature
+from .problems import Problem, problems
 from .sampled import sampled
 
 __all__ = [
-    "PRIOR",
     "STUDY",
     "ErrorBars",
     "Problem",
-    "best_width",
-    "four_figures",
     "problems",
-    "rows_of",
 ]
 
 # Parametrisations of the weights in the order they are tried: (centred, target acceptance). A kernel with few features

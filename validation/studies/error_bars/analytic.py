@@ -10,50 +10,34 @@ With σ free, MacKay's formulas hold for μ and ζ at each σ, and 5.2 is integr
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
-from bayes_lssvm import BayesLSSVMWarning, marginalise
+from bayes_lssvm.base.errors import quiet
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.levels.level2 import log_evidences
-from bayes_lssvm.levels.level3 import ErrorBars, evaluate
+from bayes_lssvm.levels.level3 import ErrorBars
 from bayes_lssvm.linalg.spectrum import TridiagonalReduction
-from bayes_lssvm.marginal import HyperPosterior
-from bayes_lssvm.priors import HyperPrior, LogPrior, Normal
-from validation.harness import CellResult, Check
+from bayes_lssvm.priors import LogPrior
+from bayes_lssvm.trust import Ladder, Rung, ladder
+from validation.harness import CellResult
+from validation.ladder import PRIOR
 
 from .problems import Problem
 
-PRIOR = HyperPrior(Normal(0.0, 3.0), Normal(0.0, 3.0), Normal(0.0, 1.0))
-QUADRATURE_ERROR = 1e-4  # nats: far below anything that the study says
 _GRID = 61  # points of a density along each axis
 _REACH = 4.5  # standard deviations
 _FLOOR = -20.0  # nats below the density's maximum
 
 
-def names_of(posterior: HyperPosterior) -> tuple[str, ...]:
-    """The log parameters that were integrated over; log γ is a function of them."""
-    return tuple(name for name in posterior.names if name != "log_gamma")
-
-
-def moments(posterior: HyperPosterior) -> dict[str, Any]:
+def moments(rung: Rung) -> dict[str, Any]:
     """Means, standard deviations and correlations of the log parameters, by name."""
-    names = names_of(posterior)
-    mean, sd, correlation = posterior.mean(), posterior.sd(), posterior.correlation()
-    at = [posterior.names.index(name) for name in names]
-    return {
-        "mean": {name: mean[name] for name in names},
-        "sd": {name: sd[name] for name in names},
-        "correlation": {
-            pair(a, b): float(correlation[at[i], at[j]])
-            for i, a in enumerate(names)
-            for j, b in enumerate(names)
-            if i < j
-        },
-    }
+    names = list(rung.mean)
+    pairs = [(i, j) for i in range(len(names)) for j in range(i + 1, len(names))]
+    correlation = {pair(names[i], names[j]): float(rung.correlation[i, j]) for i, j in pairs}
+    return {"mean": rung.mean, "sd": rung.sd, "correlation": correlation}
 
 
 def pair(a: str, b: str) -> str:
@@ -61,29 +45,24 @@ def pair(a: str, b: str) -> str:
     return f"{a} {b}"
 
 
-def exact(problem: Problem, X: Array, y: Array) -> HyperPosterior:
-    """The posterior by quadrature."""
-    return marginalise(X, y, kernel=problem.function, prior=PRIOR, fixed_kernel=problem.free is False, progress=False)
+def climbed(rungs: tuple[str, ...], problem: Problem, X: Array, y: Array, **options: Any) -> Ladder:
+    """Rungs of the ladder on a problem."""
+    held = not problem.free
+    return ladder(X, y, kernel=problem.function, prior=PRIOR, rungs=rungs, fixed_kernel=held, progress=False, **options)
 
 
 def closed_forms(problem: Problem, X: Array, y: Array) -> CellResult:
     """Error bars by MacKay's formulas and by the Hessian."""
-    options: dict[str, Any] = {"kernel": problem.function, "prior": PRIOR, "progress": False}
-    values: dict[str, Any] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BayesLSSVMWarning)  # that modes are missed is a result here
-        if problem.free:
-            values["mackay"] = moments(marginalise(X, y, method="mackay", **options))
-        else:
-            level3 = evaluate(TridiagonalReduction.from_kernel_matrix(problem.function(X), y))
-            mode = {"log_mu": np.log(level3.level2.mu), "log_zeta": np.log(level3.level2.zeta)}
-            values["mackay"] = _bars(level3.mackay, mode)
-            values["hessian_without_prior"] = _bars(level3.hessian, mode)
-            values |= {"gamma_eff": level3.level2.gamma_eff, "status": level3.level2.status}
-        laplace = marginalise(X, y, method="laplace", fixed_kernel=not problem.free, **options)
-    values["hessian"] = moments(laplace)
-    values |= {key: laplace.diagnostics[key] for key in ("n_modes", "modes", "missed_mass")}
-    return CellResult(values)
+    with quiet():  # that modes are missed is a result here
+        found = climbed(("mackay", "laplace"), problem, X, y)
+    values: dict[str, Any] = {"mackay": moments(found["mackay"])}
+    if found.level3 is not None:
+        level3, mode = found.level3, found["mackay"].mean
+        values = {"mackay": _bars(level3.mackay, mode), "hessian_without_prior": _bars(level3.hessian, mode)}
+        values |= {"gamma_eff": level3.level2.gamma_eff, "status": level3.level2.status}
+    values["hessian"] = moments(found["laplace"])
+    modes = found["laplace"].integral.diagnostics
+    return CellResult(values | {key: modes[key] for key in ("n_modes", "modes", "missed_mass")})
 
 
 def _bars(bars: ErrorBars, mode: dict[str, float]) -> dict[str, Any]:
@@ -93,25 +72,18 @@ def _bars(bars: ErrorBars, mode: dict[str, float]) -> dict[str, Any]:
 
 def quadrature(problem: Problem, X: Array, y: Array) -> CellResult:
     """Exact moments, central intervals, and the density over two of the log parameters."""
-    posterior = exact(problem, X, y)
-    values = moments(posterior)
+    rung = climbed(("quadrature",), problem, X, y)["quadrature"]
+    posterior, values = rung.integral, moments(rung)
     interval = posterior.interval(0.9)
-    values["interval_90"] = {name: interval[name] for name in names_of(posterior)}
-    values["log_evidence"] = posterior.log_evidence
-    values["density"] = _density(problem, posterior, X, y)
-    return CellResult(values, (quadrature_check(posterior),))
+    values["interval_90"] = {name: interval[name] for name in rung.mean}
+    values["log_evidence"] = rung.log_evidence
+    values["density"] = _density(problem, rung, X, y)
+    return CellResult(values, rung.checks)
 
 
-def quadrature_check(posterior: HyperPosterior) -> Check:
-    """Whether the quadrature agrees with itself when it is refined."""
-    error = posterior.log_evidence_error
-    sentence = f"Refining the quadrature changed the log evidence by {error:.1e} nats (at most {QUADRATURE_ERROR:g})."
-    return Check("quadrature error", error, QUADRATURE_ERROR, bool(error <= QUADRATURE_ERROR), sentence)
-
-
-def _density(problem: Problem, posterior: HyperPosterior, X: Array, y: Array) -> dict[str, Any]:
+def _density(problem: Problem, rung: Rung, X: Array, y: Array) -> dict[str, Any]:
     """Log density relative to its maximum over (log μ, log ζ), or over (log μ, log σ) where σ is free."""
-    axes = {name: _axis(posterior, name) for name in names_of(posterior)}
+    axes = {name: _axis(rung, name) for name in rung.mean}
     log_mu, log_zeta = np.meshgrid(axes["log_mu"], axes["log_zeta"], indexing="ij")
     parts = PRIOR.components(int(problem.free))
 
@@ -132,9 +104,9 @@ def _density(problem: Problem, posterior: HyperPosterior, X: Array, y: Array) ->
     return {"names": shown, "x": axes[shown[0]], "y": axes[shown[1]], "log_density": relative}
 
 
-def _axis(posterior: HyperPosterior, name: str) -> Array:
-    values = posterior.points[:, posterior.names.index(name)]
-    mean, sd = posterior.mean()[name], posterior.sd()[name]
+def _axis(rung: Rung, name: str) -> Array:
+    values = rung.integral.points[:, rung.integral.names.index(name)]
+    mean, sd = rung.mean[name], rung.sd[name]
     low, high = np.quantile(values, [0.0005, 0.9995])
     grid: Array = np.linspace(min(low, mean - _REACH * sd), max(high, mean + _REACH * sd), _GRID)
     return np.asarray(np.round(grid, 5), dtype=float)

@@ -13,17 +13,15 @@ from typing import Any
 import numpy as np
 
 from bayes_lssvm.base.typing import Array
-from bayes_lssvm.kernels import RBF, Kernel, kernel_from_dict
-from bayes_lssvm.search.refinement import refine
-from bayes_lssvm.search.starts import spread_subset
+from bayes_lssvm.kernels import Kernel, kernel_from_dict
 from validation.harness import Size, StudyData
+from validation.ladder import best_width, four_figures, sensible_widths, spread_rows
 
 RIPLEY_WIDTHS = (0.2, 1.311, 4.0, 8.0)
 RIPLEY_MAIN = 1.311
 MULTIPLES = (0.25, 1.0, 3.0, 6.0)
-SENSIBLE = (0.1, 8.0)  # widths, times the square root of the number of inputs
 MOST_ROWS: dict[Size, int] = {"toy": 40, "quick": 1000, "full": 2000}
-SUBSET_SEED = PERMUTATION_SEED = 0
+PERMUTATION_SEED = 0
 
 
 @dataclass(frozen=True)
@@ -65,42 +63,14 @@ class Problem:
 
     def data(self, data: StudyData) -> tuple[Array, Array]:
         """Inputs and targets of shapes (n, d) and (n,)."""
-        X, y = rows_of(data, self.rows)
+        X, y = spread_rows(data.X, data.y, self.rows)
         return X, np.random.default_rng(PERMUTATION_SEED).permutation(y) if self.permuted else y
-
-
-def rows_of(data: StudyData, rows: int | None) -> tuple[Array, Array]:
-    """All rows, or a number of them spread evenly over the targets."""
-    if rows is None or rows >= len(data.y):
-        return data.X, data.y
-    chosen = spread_subset(data.y, rows, np.random.default_rng(SUBSET_SEED))
-    return data.X[chosen], data.y[chosen]
-
-
-def best_width(X: Array, y: Array) -> float:
-    """σ at the maximum of 5.2, to four figures: the last ones differ between computers, and cells are known by them.
-
-    Without signal, or with a linear one, the evidence has no maximum; the nearest end of what is a width for
-    standardised inputs stands in for it.
-    """
-    kernel = refine(RBF(1.0), X, y, occam=True).kernel
-    assert isinstance(kernel, RBF)
-    return four_figures(float(np.clip(kernel.sigma, *_ends(X.shape[1]))))
-
-
-def _ends(d: int) -> tuple[float, float]:
-    return SENSIBLE[0] * float(np.sqrt(d)), SENSIBLE[1] * float(np.sqrt(d))
-
-
-def four_figures(value: float) -> float:
-    """The number rounded to four figures."""
-    return float(f"{value:.4g}")
 
 
 def problems(data: StudyData, size: Size) -> tuple[Problem, ...]:
     """The posteriors of a data set; the second is the main one, that of a width near the evidence's maximum."""
     rows = MOST_ROWS[size] if len(data.y) > MOST_ROWS[size] else None
-    best = best_width(*rows_of(data, rows))
+    best = best_width(*spread_rows(data.X, data.y, rows))
     widths: tuple[float, ...]
     if data.name == "ripley":
         widths, main = (*RIPLEY_WIDTHS, best), RIPLEY_MAIN
@@ -108,7 +78,7 @@ def problems(data: StudyData, size: Size) -> tuple[Problem, ...]:
         widths, main = tuple(four_figures(m * best) for m in MULTIPLES), best
     if size == "toy":
         widths = (main, widths[2])
-    low, high = _ends(data.X.shape[1])
+    low, high = sensible_widths(data.X.shape[1])
     named = best if four_figures(low) < best < four_figures(high) else None  # an end of the range is no maximum
     found = [_rbf(width, named, main) for width in sorted(set(widths))]
     found.append(Problem("linear", "linear", {"kind": "Linear"}))

@@ -10,35 +10,29 @@ influence z₁z₂ − ½r(z₁² + z₂²), z being standardised draws.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayes_lssvm import BayesLSSVMWarning, marginalise
-from bayes_lssvm.base.arviz import datatree, rhat_and_ess
-from bayes_lssvm.base.typing import AnyArray, Array
+from bayes_lssvm.base.arviz import rhat_and_ess
+from bayes_lssvm.base.checks import Check
+from bayes_lssvm.base.errors import quiet
+from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import RBF
-from bayes_lssvm.marginal import HyperPosterior
-from bayes_lssvm.sampling.diagnostics import Diagnostics
-from models import GaussianProcess, WeightSpace, features, sample
-from models.sampling import Sampled
-from validation.harness import CellResult, Check
+from models import GaussianProcess, WeightSpace, features
+from validation.harness import CellResult
+from validation.ladder import PRIOR, distance_check
+from validation.sampled import SampledPosterior, chains_of, lengths, sample_program
 
-from .analytic import PRIOR, exact, moments, names_of, pair, quadrature_check
+from .analytic import climbed, moments, pair
 from .problems import Problem
-
-# In standard errors. A page of a hundred figures has one beyond 3 every fourth time, and one beyond 4 hardly ever.
-DISAGREEMENT = 4.0
 
 
 class Run(NamedTuple):
-    """Chains of the hyperparameters, of shape (chains, draws) each, with what the sampler says of them."""
+    """Chains of a problem's hyperparameters, and how they came about."""
 
-    points: dict[str, Array]
-    statistics: dict[str, AnyArray]
-    diagnostics: Diagnostics
+    posterior: SampledPosterior
     notes: dict[str, Any]
 
 
@@ -50,21 +44,20 @@ def sampled(problem: Problem, X: Array, y: Array, settings: Mapping[str, Any], s
     settings : dict
         program, draws, warmup, and for weight space `attempts`, a list of (centred, target_accept).
     """
-    reference = exact(problem, X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BayesLSSVMWarning)  # a check that fails is kept as one
+    reference = climbed(("quadrature",), problem, X, y)["quadrature"]
+    with quiet():  # a check that fails is kept as one
         run = _PROGRAMS[settings["program"]](problem, X, y, settings, seed)
-    points = {name: run.points[name] for name in names_of(reference)}
+    points = {name: run.posterior.points[name] for name in reference.mean}
     values, errors = _estimates(points)
     truth = moments(reference)
     z = {
         kind: {name: (values[kind][name] - truth[kind][name]) / errors[kind][name] for name in values[kind]}
         for kind in values
     }
-    checks = (*run.diagnostics.checks, quadrature_check(reference), _agreement_check(z))
+    checks = (*run.posterior.diagnostics.checks, *reference.checks, _agreement_check(z))
     record = {**values, "errors": errors, "exact": truth, "z": z, "n_rows": len(y), **run.notes}
-    record["min_ess"] = run.diagnostics.min_ess
-    return CellResult(record, checks, datatree({"posterior": points, "sample_stats": run.statistics}))
+    record["min_ess"] = run.posterior.diagnostics.min_ess
+    return CellResult(record, checks, run.posterior.tree())
 
 
 def _agreement_check(z: Mapping[str, Mapping[str, float]]) -> Check:
@@ -72,10 +65,7 @@ def _agreement_check(z: Mapping[str, Mapping[str, float]]) -> Check:
         ((abs(value), kind, name) for kind, part in z.items() for name, value in part.items()),
         key=lambda item: item[0] if np.isfinite(item[0]) else np.inf,
     )
-    what = f"the {worst[1]} of {worst[2].replace(' ', ' and ')}"
-    sentence = f"Farthest from quadrature is {what}: {worst[0]:.1f} Monte-Carlo standard errors (at most "
-    sentence += f"{DISAGREEMENT:g})."
-    return Check("distance from quadrature", worst[0], DISAGREEMENT, bool(worst[0] <= DISAGREEMENT), sentence)
+    return distance_check(worst[0], f"Farthest off, the {worst[1]} of {worst[2].replace(' ', ' and ')},")
 
 
 def _estimates(points: Mapping[str, Array]) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
@@ -103,26 +93,11 @@ def _estimates(points: Mapping[str, Array]) -> tuple[dict[str, dict[str, float]]
 
 
 def _collapsed(problem: Problem, X: Array, y: Array, settings: Mapping[str, Any], seed: int) -> Run:
-    found: HyperPosterior = marginalise(
-        X,
-        y,
-        kernel=problem.function,
-        prior=PRIOR,
-        method="nuts",
-        fixed_kernel=not problem.free,
-        draws=settings["draws"],
-        warmup=settings["warmup"],
-        check=False,
-        seed=seed,
-        progress=False,
-    )
-    assert found.chains is not None
-    points = {name: found.chains.points[..., i] for i, name in enumerate(names_of(found))}
-    diagnostics = Diagnostics.from_dict(found.diagnostics["chains"])
+    rung = climbed(("nuts",), problem, X, y, seed=seed, **lengths(settings))["nuts"]
     # weights other than one would make plain moments of the draws wrong
-    if found.diagnostics["correction"]["corrected"]:
+    if rung.integral.diagnostics["correction"]["corrected"]:
         raise ValueError("The table of the collapsed sampler is too coarse for these data: its draws need weights.")
-    return Run(points, found.chains.statistics, diagnostics, {})
+    return Run(chains_of(rung), {})
 
 
 def _weight_space(problem: Problem, X: Array, y: Array, settings: Mapping[str, Any], seed: int) -> Run:
@@ -131,30 +106,20 @@ def _weight_space(problem: Problem, X: Array, y: Array, settings: Mapping[str, A
     No parametrisation suits all data, and which one does is not known beforehand.
     """
     phi = features(problem.function, X, empirical=isinstance(problem.function, RBF))
-    tried: list[tuple[bool, Sampled]] = []
+    tried: list[tuple[bool, SampledPosterior]] = []
     for centred, target in settings["attempts"]:
         program = WeightSpace(prior=PRIOR, centred=centred)
-        found = sample(program, *program.data(phi, y), seed=seed, target_accept=target, **_lengths(settings))
+        found = sample_program(program, program.data(phi, y), settings, seed, target_accept=target)
         tried.append((centred, found))
         if found.diagnostics.ok:
             break
     centred, best = max(tried, key=lambda pair: (pair[1].diagnostics.ok, pair[1].diagnostics.min_ess))
-    return _run_of(best, {"centred": centred, "n_attempts": len(tried), "n_features": phi.shape[1]})
+    return Run(best, {"centred": centred, "n_attempts": len(tried), "n_features": phi.shape[1]})
 
 
 def _gp(problem: Problem, X: Array, y: Array, settings: Mapping[str, Any], seed: int) -> Run:
     program = GaussianProcess(problem.function, prior=PRIOR, fixed_kernel=not problem.free)
-    return _run_of(sample(program, *program.data(X, y), seed=seed, **_lengths(settings)), {})
-
-
-def _lengths(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {"draws": settings["draws"], "warmup": settings["warmup"], "check": False, "progress": False}
-
-
-def _run_of(found: Sampled, notes: dict[str, Any]) -> Run:
-    # weights are left out: there may be hundreds, and no figure shows them
-    points = {name: values for name, values in found.draws.items() if name.startswith("log_")}
-    return Run(points, {**found.stats, "lp": found.log_density}, found.diagnostics, notes)
+    return Run(sample_program(program, program.data(X, y), settings, seed), {})
 
 
 _PROGRAMS = {"collapsed": _collapsed, "weight-space": _weight_space, "gp": _gp}

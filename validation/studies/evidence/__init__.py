@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from validation.harness import Cell, CellResult, Check, Size, StudyData
+from bayes_lssvm.marginal.ladder import quadrature_check
+from validation.harness import Cell, CellResult, Size, StudyData
+from validation.ladder import PRIOR, best_width, four_figures, spread_rows
 
-from ..error_bars import best_width, four_figures, rows_of
 from .bridged import bridged
 from .choice import chosen_width
-from .rungs import PRIOR, RUNGS, gamma_profile, ladder
+from .rungs import RUNGS, gamma_profile, rungs_at
 
 __all__ = ["PRIOR", "RUNGS", "STUDY", "Evidence"]
 
-QUADRATURE_ERROR = 1e-4  # nats: far below anything that the study says
 RIPLEY_RANGE = (0.2, 10.0)
 RIPLEY_SAMPLED = (0.5, 1.311, 4.0, 8.0, 10.0)
 RIPLEY_PROFILES = (1.311, 8.0, 10.0)
@@ -83,33 +83,43 @@ class Evidence:
         assert data is not None
         effort = EFFORT[size]
         rows = effort.most_rows if len(data.y) > effort.most_rows else None
-        plan = _plan(data, rows, effort)
+        widths = _widths(data, rows, effort)
         common = {"rows": rows}
         cells = []
-        for part, widths in (("curve", plan.curve), ("near", plan.near)):
-            for i in range(0, len(widths), _BLOCK):
-                block = {"kind": "ladder", "part": part, "widths": widths[i : i + _BLOCK], **common}
+        for part, grid in (("curve", widths.curve), ("near", widths.near)):
+            for i in range(0, len(grid), _BLOCK):
+                block = {"kind": "ladder", "part": part, "widths": grid[i : i + _BLOCK], **common}
                 cells.append(_cell(f"{part}-{i // _BLOCK:02d}", block))
         for name in RUNGS:
-            cells.append(_cell(f"choice.{name}", {"kind": "choice", "rung": name, "range": list(plan.range), **common}))
-        cells += [_cell(f"profile-{s:g}", {"kind": "profile", "sigma": s, **common}) for s in plan.profiles]
+            cells.append(
+                _cell(f"choice.{name}", {"kind": "choice", "rung": name, "range": list(widths.range), **common})
+            )
+        cells += [_cell(f"profile-{s:g}", {"kind": "profile", "sigma": s, **common}) for s in widths.profiles]
         lengths = {"draws": effort.draws, "warmup": effort.warmup}
-        for s in plan.sampled:
+        for s in widths.sampled:
             settings = {"kind": "bridge", "program": "collapsed", "sigma": s, **lengths, **common}
             cells.append(_cell(f"collapsed-{s:g}", settings))
         if effort.gp_draws and len(data.y) <= effort.most_gp_rows:
-            settings = {"kind": "bridge", "program": "gp", "sigma": plan.main, "draws": effort.gp_draws, "warmup": 300}
-            cells.append(_cell(f"gp-{plan.main:g}", {**settings, **common}))
+            settings = {
+                "kind": "bridge",
+                "program": "gp",
+                "sigma": widths.main,
+                "draws": effort.gp_draws,
+                "warmup": 300,
+            }
+            cells.append(_cell(f"gp-{widths.main:g}", {**settings, **common}))
         return cells
 
     def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
         """One block of widths, one choice, one profile or one width by NUTS."""
         assert data is not None
         settings, seed = cell.settings, cell.seed
-        X, y = rows_of(data, settings["rows"])
+        X, y = spread_rows(data.X, data.y, settings["rows"])
         if settings["kind"] == "ladder":
-            points = [ladder(sigma, X, y, seed + i) for i, sigma in enumerate(settings["widths"])]
-            return CellResult({"points": points}, (_quadrature_check(points),))
+            points = [rungs_at(sigma, X, y, seed + i) for i, sigma in enumerate(settings["widths"])]
+            return CellResult(
+                {"points": points}, (quadrature_check(max(point["quadrature_error"] for point in points)),)
+            )
         if settings["kind"] == "choice":
             low, high = settings["range"]
             return CellResult(chosen_width(settings["rung"], low, high, X, y, seed))
@@ -118,7 +128,9 @@ class Evidence:
         return bridged(settings["program"], settings["sigma"], X, y, settings, seed)
 
 
-class _Plan(NamedTuple):
+class _Widths(NamedTuple):
+    """Where the evidence is computed, by what is done there."""
+
     range: tuple[float, float]
     curve: list[float]
     near: list[float]
@@ -127,9 +139,9 @@ class _Plan(NamedTuple):
     main: float
 
 
-def _plan(data: StudyData, rows: int | None, effort: Effort) -> _Plan:
+def _widths(data: StudyData, rows: int | None, effort: Effort) -> _Widths:
     """Widths to four figures: the last ones differ between computers, and cells are known by them."""
-    best = best_width(*rows_of(data, rows))
+    best = best_width(*spread_rows(data.X, data.y, rows))
     if data.name == "ripley":
         low, high = RIPLEY_RANGE
         sampled, profiles, main = list(RIPLEY_SAMPLED), list(RIPLEY_PROFILES), 1.311
@@ -145,18 +157,12 @@ def _plan(data: StudyData, rows: int | None, effort: Effort) -> _Plan:
         )
     elif effort.most_sampled < len(sampled):
         sampled = [main]
-    return _Plan((low, high), curve, near, sampled, profiles, main)
+    return _Widths((low, high), curve, near, sampled, profiles, main)
 
 
 def _cell(key: str, settings: dict[str, Any]) -> Cell:
     # seeds differ between cells, so that their Monte-Carlo errors are independent
     return Cell(key, settings, zlib.crc32(key.encode()) >> 1)
-
-
-def _quadrature_check(points: list[dict[str, Any]]) -> Check:
-    error = max(point["quadrature_error"] for point in points)
-    sentence = f"Refining the quadrature changed a log evidence by {error:.1e} nats (at most {QUADRATURE_ERROR:g})."
-    return Check("quadrature error", error, QUADRATURE_ERROR, bool(error <= QUADRATURE_ERROR), sentence)
 
 
 STUDY = Evidence()

@@ -14,24 +14,21 @@ Each is a number of nats on the same scale: all constants are kept.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
-from bayes_lssvm import BayesLSSVMWarning, marginalise
+from bayes_lssvm.base.errors import quiet
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.levels.level2 import log_evidences
 from bayes_lssvm.levels.level3 import Level3, evaluate, log_occam
 from bayes_lssvm.linalg.spectrum import TridiagonalReduction
-from bayes_lssvm.marginal import HyperPosterior
-from bayes_lssvm.priors import HyperPrior, Normal
+from bayes_lssvm.trust import Ladder, ladder
+from validation.ladder import PRIOR
 
-PRIOR = HyperPrior(Normal(0.0, 3.0), Normal(0.0, 3.0), Normal(0.0, 1.0))
 WIDTHS = (PRIOR.mu.width, PRIOR.zeta.width)
 RUNGS = ("without_occam", "mackay", "hessian", "laplace", "importance", "quadrature")
 IMPORTANCE_DRAWS = 4000
@@ -40,74 +37,48 @@ _MU_STEPS = np.linspace(-8.0, 8.0, 65)  # about the peak in log μ, in its width
 _FLOOR = -30.0  # nats
 
 
-def reduced(sigma: float, X: Array, y: Array) -> TridiagonalReduction:
-    """The kernel matrix of width σ with its targets."""
-    return TridiagonalReduction.from_kernel_matrix(RBF(sigma)(X), y)
+def climbed(rungs: Sequence[str], sigma: float, X: Array, y: Array, seed: int) -> Ladder:
+    """The ladder at one width; its warnings are this study's results, and come back as numbers."""
+    options: dict[str, Any] = {"fixed_kernel": True, "draws": IMPORTANCE_DRAWS, "seed": seed, "progress": False}
+    with quiet():
+        return ladder(X, y, kernel=RBF(sigma), prior=PRIOR, rungs=rungs, **options)
 
 
 def rung(name: str, sigma: float, X: Array, y: Array, seed: int) -> float:
     """One rung's log p(D | σ); −inf where it has none."""
-    if name in ("laplace", "importance", "quadrature"):
-        options: dict[str, Any] = {"draws": IMPORTANCE_DRAWS, "seed": seed} if name == "importance" else {}
-        with _quiet():
-            return float(_integral(name, sigma, X, y, **options).log_evidence)
-    value = _closed(evaluate(reduced(sigma, X, y), prior_sd=WIDTHS))[name]
+    if name == "without_occam":
+        return _level3(climbed(("mackay",), sigma, X, y, seed)).log_evidence_without_occam
+    value = climbed((name,), sigma, X, y, seed)[name].log_evidence
     return value if np.isfinite(value) else -np.inf
 
 
-def _closed(level3: Level3) -> dict[str, float]:
-    best = level3.log_evidence_without_occam
-    return {
-        "without_occam": best,
-        "mackay": level3.log_evidence,
-        "hessian": best + level3.log_occam_factor_hessian,
-    }
+def _level3(found: Ladder) -> Level3:
+    assert found.level3 is not None
+    return found.level3
 
 
-def ladder(sigma: float, X: Array, y: Array, seed: int) -> dict[str, Any]:
+def rungs_at(sigma: float, X: Array, y: Array, seed: int) -> dict[str, Any]:
     """All rungs at one width, their own errors, the Occam factor taken apart, and how many modes there are."""
-    level3 = evaluate(reduced(sigma, X, y), prior_sd=WIDTHS)
-    level2 = level3.level2
-    with _quiet():
-        exact = _integral("quadrature", sigma, X, y)
-        drawn = _integral("importance", sigma, X, y, draws=IMPORTANCE_DRAWS, seed=seed)
-        gaussian = _integral("laplace", sigma, X, y)
-    values = {
-        **_closed(level3),
-        "laplace": gaussian.log_evidence,
-        "importance": drawn.log_evidence,
-        "quadrature": exact.log_evidence,
-    }
+    found = climbed(RUNGS[1:], sigma, X, y, seed)
+    level3 = _level3(found)
+    level2, modes = level3.level2, found["laplace"].integral.diagnostics
+    without = {"without_occam": level3.log_evidence_without_occam}
     return {
         "sigma": sigma,
-        "log_evidence": values,
-        "importance_error": drawn.log_evidence_error,
-        "k_hat": drawn.diagnostics["k_hat"],
-        "quadrature_error": exact.log_evidence_error,
-        "occam": _occam(level3, exact.log_evidence),
+        "log_evidence": without | {name: found[name].log_evidence for name in RUNGS[1:]},
+        "importance_error": found["importance"].error,
+        "k_hat": found["importance"].integral.diagnostics["k_hat"],
+        "quadrature_error": found["quadrature"].error,
+        "occam": _occam(level3, found["quadrature"].log_evidence),
         "prior_offset": _prior_offset(level2.mu, level2.zeta),
         "mu": level2.mu,
         "zeta": level2.zeta,
         "gamma_eff": level2.gamma_eff,
         "status": level2.status,
         "n_modes_evidence": len(level2.modes),
-        "n_modes_posterior": gaussian.diagnostics["n_modes"],
-        "missed_mass": gaussian.diagnostics["missed_mass"],
+        "n_modes_posterior": modes["n_modes"],
+        "missed_mass": modes["missed_mass"],
     }
-
-
-def _integral(method: str, sigma: float, X: Array, y: Array, **options: Any) -> HyperPosterior:
-    return marginalise(
-        X, y, kernel=RBF(sigma), prior=PRIOR, method=method, fixed_kernel=True, progress=False, **options
-    )
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """The library's warnings about an approximation are this study's results: they come back as numbers."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BayesLSSVMWarning)
-        yield
 
 
 def _occam(level3: Level3, exact: float) -> dict[str, float]:
@@ -134,7 +105,7 @@ def gamma_profile(sigma: float, X: Array, y: Array) -> dict[str, Any]:
 
     Both relative to their maxima.
     """
-    reduction = reduced(sigma, X, y)
+    reduction = TridiagonalReduction.from_kernel_matrix(RBF(sigma)(X), y)
     grid = _GAMMA_GRID[np.log(reduction.gamma_max) > _GAMMA_GRID]
     n, q1 = reduction.n, reduction.values(np.exp(grid))[1]
     best = np.log((n - 1) / q1)  # 4.7

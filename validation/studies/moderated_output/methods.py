@@ -20,21 +20,19 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from bayes_lssvm import BayesianLSSVC, HyperPosterior, marginalise
-from bayes_lssvm.base.arviz import datatree
+from bayes_lssvm import BayesianLSSVC
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import RBF, Kernel
 from bayes_lssvm.levels.level1 import ClassCentres, DualPosterior
 from bayes_lssvm.levels.moderation import log_odds
 from bayes_lssvm.linalg.spectrum import TridiagonalReduction
-from bayes_lssvm.priors import HyperPrior, Normal
-from bayes_lssvm.sampling.diagnostics import Diagnostics
-from validation.harness import CellResult, Check
+from bayes_lssvm.trust import ladder
+from models import BernoulliGP
+from validation.harness import CellResult
+from validation.ladder import PRIOR
+from validation.sampled import chains_of, lengths, sample_program
 
 from .points import Points
-
-PRIOR = HyperPrior(Normal(0.0, 3.0), Normal(0.0, 3.0), Normal(0.0, 1.0))
-QUADRATURE_LIMIT = 1e-3
 
 
 def fitted(points: Points) -> BayesianLSSVC:
@@ -51,56 +49,35 @@ def plug_in(points: Points, settings: dict[str, Any], seed: int) -> CellResult:
 
 def over_mu_zeta(points: Points, settings: dict[str, Any], seed: int) -> CellResult:
     """Averaged over (μ, ζ) at σ_MP."""
-    model = fitted(points)
-    found = marginalise(points.X, points.y, kernel=model.kernel_, prior=PRIOR, fixed_kernel=True, progress=False)
-    return _integrated(points, found)
+    return _integrated(points, fitted(points).kernel_, fixed_kernel=True)
 
 
 def over_all(points: Points, settings: dict[str, Any], seed: int) -> CellResult:
     """Averaged over (μ, ζ, σ)."""
-    return _integrated(points, marginalise(points.X, points.y, kernel=RBF(1.0), prior=PRIOR, progress=False))
+    return _integrated(points, RBF(1.0), fixed_kernel=False)
 
 
-def _integrated(points: Points, found: HyperPosterior) -> CellResult:
-    error = found.log_evidence_error
-    sentence = f"the rule's own estimate of its error is {error:.1e} nats (must be below {QUADRATURE_LIMIT:g})"
-    check = Check("quadrature error", error, QUADRATURE_LIMIT, error < QUADRATURE_LIMIT, sentence)
+def _integrated(points: Points, kernel: Kernel, *, fixed_kernel: bool) -> CellResult:
+    options: dict[str, Any] = {"kernel": kernel, "prior": PRIOR, "fixed_kernel": fixed_kernel, "progress": False}
+    rung = ladder(points.X, points.y, rungs=("quadrature",), **options)["quadrature"]
+    found = rung.integral
     own = {"log_evidence": found.log_evidence, "mean": _logs(found.mean()), "sd": _logs(found.sd())}
-    return CellResult({**own, **_shared(points, found.predict_proba(points.all_new)[:, 1])}, (check,))
+    return CellResult({**own, **_shared(points, found.predict_proba(points.all_new)[:, 1])}, rung.checks)
 
 
 def by_nuts(points: Points, settings: dict[str, Any], seed: int) -> CellResult:
     """Level 1's moderated output at draws of (μ, ζ, σ), averaged."""
-    found = marginalise(
-        points.X,
-        points.y,
-        kernel=RBF(1.0),
-        prior=PRIOR,
-        method="nuts",
-        chains=settings["chains"],
-        warmup=settings["warmup"],
-        draws=settings["draws"],
-        check=False,
-        seed=seed,
-        progress=False,
-    )
-    assert found.chains is not None
-    m = settings["averaged"]
+    options: dict[str, Any] = {"prior": PRIOR, "seed": seed, "progress": False, **lengths(settings)}
+    rung = ladder(points.X, points.y, kernel=RBF(1.0), rungs=("nuts",), **options)["nuts"]
+    found, m = rung.integral, settings["averaged"]
     # evenly spaced in the cumulated weights: where these are equal, every so-many-th draw of the chains in turn
     chosen = np.searchsorted(np.cumsum(found.weights)[:-1], (np.arange(m) + 0.5) / m)
-    columns = [found.names.index(name) for name in ("log_mu", "log_zeta", "log_sigma")]
+    columns = [found.names.index(name) for name in rung.mean]
     each = np.array([at_draw(points, RBF(s), mu, zeta) for mu, zeta, s in np.exp(found.nodes[chosen][:, columns])])
     error = each.std(axis=0, ddof=1) / np.sqrt(m)
-    names = ("log_mu", "log_zeta", "log_sigma")
-    draws = datatree(
-        {
-            "posterior": {name: found.chains.points[..., i] for i, name in enumerate(names)},
-            "sample_stats": found.chains.statistics,
-        }
-    )
     own = {"averaged": m, "mean": _logs(found.mean()), "sd": _logs(found.sd())}
-    checks = Diagnostics.from_dict(found.diagnostics["chains"]).checks
-    return CellResult({**own, **_shared(points, each.mean(axis=0), error)}, checks, draws)
+    chains = chains_of(rung)
+    return CellResult({**own, **_shared(points, each.mean(axis=0), error)}, chains.diagnostics.checks, chains.tree())
 
 
 def at_draw(points: Points, kernel: Kernel, mu: float, zeta: float) -> Array:
@@ -115,21 +92,9 @@ def at_draw(points: Points, kernel: Kernel, mu: float, zeta: float) -> Array:
 
 def by_bernoulli(points: Points, settings: dict[str, Any], seed: int) -> CellResult:
     """The Gaussian process classifier, its kernel held at σ_MP, sampled."""
-    from models import BernoulliGP, sample  # JAX, which the closed forms can do without
-
     sigma = _sigma(fitted(points))
     program = BernoulliGP(RBF(sigma), PRIOR, fixed_kernel=True)
-    drawn = sample(
-        program,
-        *program.data(points.X, points.y),
-        seed=seed,
-        chains=settings["chains"],
-        warmup=settings["warmup"],
-        draws=settings["draws"],
-        target_accept=0.95,
-        check=False,
-        progress=False,
-    )
+    drawn = sample_program(program, program.data(points.X, points.y), settings, seed, target_accept=0.95)
     thin = max(1, settings["draws"] * settings["chains"] // settings["averaged"])
     latent = {name: drawn.draws[name] for name in ("log_mu", "b", "eta")}
     each = np.array(
@@ -147,9 +112,8 @@ def by_bernoulli(points: Points, settings: dict[str, Any], seed: int) -> CellRes
         "mean": {"log_mu": float(latent["log_mu"].mean()), "b": float(latent["b"].mean())},
         "sd": {"log_mu": float(latent["log_mu"].std()), "b": float(latent["b"].std())},
     }
-    checks = drawn.diagnostics.checks
-    draws = datatree({"posterior": {n: latent[n] for n in ("log_mu", "b")}, "sample_stats": drawn.stats})
-    return CellResult({**values, **_shared(points, each.mean(axis=0), error)}, checks, draws)
+    probabilities = _shared(points, each.mean(axis=0), error)
+    return CellResult({**values, **probabilities}, drawn.diagnostics.checks, drawn.tree("b"))
 
 
 METHODS = {

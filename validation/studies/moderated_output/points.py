@@ -10,8 +10,8 @@ from sklearn.model_selection import train_test_split
 
 from bayes_lssvm.base.standardisation import Standardiser
 from bayes_lssvm.base.typing import Array
-from bayes_lssvm.search.starts import spread_subset
 from validation.harness import StudyData
+from validation.ladder import spread_rows
 
 _MARGIN = 0.5  # around the training points, in standardised units
 _LINE = 4  # a line, for one input, has so many times the points of a side of the map
@@ -68,9 +68,9 @@ def points_of(data: StudyData, settings: dict[str, Any]) -> Points:
         X, y, X_test, y_test = X[rows], y[rows], X[held], y[held]
     fewer = len(X) > settings["points"]
     if fewer:
-        X, y = _some(X, y, settings["points"])
+        X, y = spread_rows(X, y, settings["points"])
     if len(X_test) > settings["test"]:
-        X_test, y_test = _some(X_test, y_test, settings["test"])
+        X_test, y_test = spread_rows(X_test, y_test, settings["test"])
     if fewer or not own_test:
         standardise = Standardiser.fit(X, data.feature_names)
         X, X_test = standardise(X), standardise(X_test)
@@ -81,11 +81,6 @@ def points_of(data: StudyData, settings: dict[str, Any]) -> Points:
     first = np.linspace(low[0], high[0], side if directions.shape[1] == 2 else _LINE * side)
     second = np.linspace(low[1], high[1], side) if directions.shape[1] == 2 else np.zeros(1)
     return Points(X, y, X_test, y_test, origin, directions, first, second, explained)
-
-
-def _some(X: Array, y: Array, n: int) -> tuple[Array, Array]:
-    chosen = spread_subset(y, n, np.random.default_rng(0))
-    return X[chosen], y[chosen]
 
 
 def _directions(X: Array) -> tuple[Array, Array, float]:
