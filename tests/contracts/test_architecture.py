@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import bayes_lssvm
+from tests.contracts.imports import TOPS, edges, longest_chain, modules, read_edges
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "bayes_lssvm"
@@ -121,6 +122,139 @@ def test_what_the_library_imports_at_the_top_is_what_it_declares():
     required = importlib.metadata.requires("bayes-lssvm") or []
     always = {re.match(r"[\w-]+", line)[0] for line in required if "extra ==" not in line}
     assert always == {"numpy", "scipy", "scikit-learn", "tqdm"}
+
+
+# --- rooms ---------------------------------------------------------------------------------------------------------
+
+# Rooms of the library from the ground up: each may import those on the lines above it, and none beside or below it.
+FLOORS = (
+    ("base",),
+    ("linalg", "priors"),
+    ("kernels", "sampling"),
+    ("levels",),
+    ("search",),
+    ("press", "marginal", "multiclass"),
+    ("selection",),
+    ("estimators",),
+    ("trust", "files"),
+    ("cli",),
+)
+# Modules in the library's root: its surface, its version, and the rooms of a single module.
+ROOT_MODULES = {"__init__", "_version", "priors", "trust", "files"}
+LONGEST_CHAIN = 18
+# Commands parse before they import, so that `--help` and a wrong argument are answered at once.
+COMMANDS = {"bayes_lssvm.cli.main", "reports.__main__"}
+
+
+def floor(module: str) -> tuple[str, int]:
+    """The room of a module of the library and its floor; the surface stands on the roof."""
+    room = module.split(".")[1] if "." in module else "the surface"
+    return room, next((i for i, rooms in enumerate(FLOORS) if room in rooms), len(FLOORS))
+
+
+def wrong_floors(found):
+    """Edges of the library that do not go down. `datasets` stands beside the house: it needs the ground floor only."""
+    for edge in found:
+        if not (edge.source.startswith("bayes_lssvm.") and edge.target.startswith("bayes_lssvm")):
+            continue
+        (room, i), (below, j) = floor(edge.source), floor(edge.target)
+        if room == below or below == "_version" or edge.function == "__getattr__" or edge.typing_only:
+            continue
+        if room == "datasets":
+            allowed = below == "base"
+        elif below == "datasets":
+            allowed = room == "cli"
+        else:
+            allowed = j < i
+        if not allowed:
+            yield edge
+
+
+def private_doors(found):
+    """Edges through a module or to a name with an underscore in front, from outside its package."""
+    for edge in found:
+        parts = edge.target.split(".")
+        private = [i for i, part in enumerate(parts) if part.startswith("_") and not part.startswith("__")]
+        if edge.name.startswith("_") and not edge.name.startswith("__"):
+            private.append(len(parts) - 1 if modules()[edge.target].name != "__init__.py" else len(parts))
+        for i in private:
+            owner = ".".join(parts[:i])
+            if parts[i:] != ["_version"] and f"{edge.source}.".startswith(f"{owner}.") is False:
+                yield edge
+
+
+def late_imports(found):
+    """Imports of our own modules inside functions, but for a package's lazy surface and a command."""
+    for edge in found:
+        lazy_surface = edge.function == "__getattr__" and modules()[edge.source].name == "__init__.py"
+        if edge.function and not lazy_surface and edge.source not in COMMANDS:
+            yield edge
+
+
+def forbidden_between_rooms(found):
+    """The rules within validation and reports."""
+    experiments = (["validation", "studies"], ["validation", "papers"])
+    for edge in found:
+        source, target = edge.source.split("."), edge.target.split(".")
+        if source[:2] == ["validation", "harness"] and target[:2] in experiments:
+            yield edge, "the harness knows no study"
+        studies = source[:2] == target[:2] == ["validation", "studies"] and len(source) > 2 and len(target) > 2
+        if studies and source[2] != target[2]:
+            yield edge, "studies do not know each other"
+        frame = source[:2] in (["reports", "frame"], ["reports", "draw"])
+        if frame and target[:2] in (["reports", "pages"], *experiments):
+            yield edge, "the frame and the drawing know no page and no study"
+
+
+def listed(found):
+    return "\n" + "\n".join(map(str, found))
+
+
+def test_a_room_imports_only_the_floors_below_it():
+    wrong = list(wrong_floors(edges()))
+    assert not wrong, listed(wrong)
+
+
+def test_no_import_goes_through_a_private_door():
+    wrong = list(private_doors(edges()))
+    assert not wrong, listed(wrong)
+
+
+def test_our_own_modules_are_imported_at_the_top():
+    wrong = list(late_imports(edges()))
+    assert not wrong, listed(wrong)
+
+
+def test_rooms_of_validation_and_reports_keep_apart():
+    wrong = [f"{edge}: {rule}" for edge, rule in forbidden_between_rooms(edges())]
+    assert not wrong, listed(wrong)
+
+
+@pytest.mark.parametrize("top", TOPS)
+def test_imports_form_short_chains_without_a_cycle(top):
+    chain = longest_chain(top, edges())
+    assert top != "bayes_lssvm" or len(chain) <= LONGEST_CHAIN, " → ".join(chain)
+
+
+def test_the_root_of_the_library_is_its_surface():
+    assert {path.stem for path in PACKAGE.glob("*.py")} == ROOT_MODULES
+
+
+def test_the_rules_find_what_breaks_them():
+    known = {*modules(), "bayes_lssvm.base._hidden"}
+    source = """
+from ..estimators.plain import LSSVC
+from ..base._hidden import x
+def later():
+    from ..base.errors import warn
+"""
+    found = list(read_edges(source, "bayes_lssvm.levels.level9", False, known))
+    assert [edge.target for edge in wrong_floors(found)] == ["bayes_lssvm.estimators.plain"]
+    assert [edge.target for edge in private_doors(found)] == ["bayes_lssvm.base._hidden"]
+    said = "bayes_lssvm.levels.level9 (line 5) imports bayes_lssvm.base.errors inside later()"
+    assert [str(edge) for edge in found if edge.function] == [said]
+    study = list(read_edges("from validation.studies.evidence import x", "validation.studies.field.run", False, known))
+    assert [rule for _, rule in forbidden_between_rooms(study)] == ["studies do not know each other"]
 
 
 # --- the wheel -----------------------------------------------------------------------------------------------------

@@ -335,7 +335,16 @@ def test_a_flat_prior_is_refused_with_the_reason():
 
 # --- independence --------------------------------------------------------------------------------------------------
 
-SHARED = {"kernels", "priors", "sampling.diagnostics", "base.provenance", "base.arviz", "base.typing", "base.errors"}
+SHARED = {
+    "kernels",
+    "priors",
+    "sampling.diagnostics",
+    "base.provenance",
+    "base.arviz",
+    "base.typing",
+    "base.errors",
+    "base.checks",
+}
 HELPERS = {"linalg.blas", "base.files", "_version", "base", "linalg", "sampling"}
 
 

@@ -691,7 +691,7 @@ def test_names_of_files_make_names_of_folders(study, table, tmp_path):
 
 
 def test_studies_are_found_by_name():
-    with pytest.raises(ValueError, match="no study 'evidense'; there are error-bars, evidence"):
+    with pytest.raises(ValueError, match="no study 'evidense'; there are section-7-1, error-bars, evidence"):
         get_study("evidense")
     for name, module in STUDIES.items():
         assert module == f"validation.studies.{name.replace('-', '_')}"
