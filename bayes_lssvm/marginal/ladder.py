@@ -34,8 +34,8 @@ from .density import Density
 from .marginalise import marginalise
 from .posterior import HyperPosterior
 
-QUADRATURE_ERROR = 1e-3
-"""Nats: a tenth of the smallest difference between rungs that anybody reads."""
+QUADRATURE_ERROR = 1e-4
+"""Nats: a hundredth of the smallest difference between rungs that anybody reads."""
 K_HAT = 0.7
 MISSED_MASS = 0.05
 _THREE_SD = 0.9973  # a Gaussian's mass within three standard deviations

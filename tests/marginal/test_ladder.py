@@ -102,8 +102,8 @@ def test_bad_calls_get_a_sentence(ripley_standardised):
 
 
 def test_checks_have_limits():
-    assert quadrature_check(1e-3).passed
-    assert not quadrature_check(2e-3).passed
+    assert quadrature_check(1e-4).passed
+    assert not quadrature_check(2e-4).passed
     assert not quadrature_check(float("nan")).passed
     assert bridge_check(()).passed
     assert "too few draws" in bridge_check(("too few draws",)).sentence
