@@ -104,11 +104,12 @@ def gamma_eff(reduction: Reduction, gamma: float) -> float:
 def log_evidence(reduction: Reduction, mu: float, zeta: float) -> float:
     """Log p(D | μ, ζ) with p(b) = 1 and all constants."""
     log_det, q1 = reduction.values(np.array([zeta / mu]))
-    return _one(_log_evidence(reduction.n, mu, log_det, q1))
+    return _one(_log_evidence(reduction, mu, log_det, q1))
 
 
-def _log_evidence(n: int, mu: Any, log_det: Array, q1: Array) -> Array:
-    return np.asarray(-_j3(n, mu, log_det, q1) - 0.5 * np.log(n) - 0.5 * (n - 1) * np.log(2 * np.pi))
+def _log_evidence(reduction: Reduction, mu: Any, log_det: Array, q1: Array) -> Array:
+    constant = reduction.log_constant - 0.5 * (reduction.n - 1) * np.log(2 * np.pi)
+    return np.asarray(constant - _j3(reduction.n, mu, log_det, q1))
 
 
 def log_evidences(reduction: Reduction, log_mu: Array, log_zeta: Array) -> Array:
@@ -117,8 +118,8 @@ def log_evidences(reduction: Reduction, log_mu: Array, log_zeta: Array) -> Array
     # a thousand at a time: every γ takes a vector of length N
     parts = [reduction.values(gamma[i : i + 1000]) for i in range(0, len(gamma), 1000)]
     log_det, q1 = (np.concatenate(found) for found in zip(*parts, strict=True))
-    n = reduction.n
-    return np.asarray(0.5 * ((n - 1) * (log_mu - np.log(2.0 * np.pi)) - np.exp(log_mu) * q1 - log_det - np.log(n)))
+    fit = 0.5 * ((reduction.n - 1) * (log_mu - np.log(2.0 * np.pi)) - np.exp(log_mu) * q1 - log_det)
+    return np.asarray(fit + reduction.log_constant)
 
 
 def j3(reduction: Reduction, mu: float, zeta: float) -> float:
@@ -260,7 +261,7 @@ def _at_gammas(
     sums = reduction.sums(gamma, every)
     mu = (n - 1) / sums.q1  # 4.7
     zeta = gamma * mu
-    values = _log_evidence(n, mu, *reduction.values(zeta / mu, every))  # of the μ and ζ that are returned
+    values = _log_evidence(reduction, mu, *reduction.values(zeta / mu, every))  # of the μ and ζ that are returned
     found = []
     for k, (g, gain) in enumerate(zip(gamma.tolist(), log_gain.tolist(), strict=True)):
         status: Status = "interpolation" if at_top[k] else "no signal" if gain < NO_SIGNAL_GAIN else "interior"

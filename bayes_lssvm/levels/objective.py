@@ -33,7 +33,9 @@ from ..kernels import Kernel, check_positive_semidefinite
 from ..linalg.blas import mirror_lower, product, square, squared_norm
 from ..linalg.factor import ProjectedInverse
 from ..linalg.spectrum import TridiagonalReduction
+from ..priors import HyperPrior, LogPrior
 from .level2 import Level2, optimise
+from .level2_posterior import Level2Posterior, laplace_derivative, most_probable
 from .level3 import DEFAULT_PRIOR_SD, log_occam, occam_slope
 
 BOUNDARY_MARGIN = 10.0  # nats
@@ -49,6 +51,7 @@ class Evaluation:
     reduction: TridiagonalReduction
     gradient: Array | None = None
     occam_capped: bool = False
+    posterior: Level2Posterior | None = None  # where the criterion has a prior in it
 
     @property
     def rank(self) -> float:
@@ -57,7 +60,8 @@ class Evaluation:
         At γ → ∞ or 0 there is no mode, so that no error bars and no Occam factor are paid for it. Labels ±1 in
         particular can be interpolated about as well as modelled, by a kernel too narrow to predict anything.
         """
-        return self.value - BOUNDARY_MARGIN if self.level2.at_boundary else self.value
+        at_end = self.level2.at_boundary if self.posterior is None else not self.posterior.has_mode
+        return self.value - BOUNDARY_MARGIN if at_end else self.value
 
 
 class JointEvaluation(NamedTuple):
@@ -79,18 +83,28 @@ class Objective:
         Whether the Occam factor belongs to the criterion (5.2, 5.3) or not.
     prior_sd : pair of floats
         Prior widths of log μ and log ζ.
+    prior : HyperPrior, optional
+        A prior of log μ, log ζ and the kernel's log parameters. With one, the criterion is Laplace's evidence with the
+        prior in it (`levels.level2_posterior`) times the prior density of the kernel's parameters, and `occam` and
+        `prior_sd` have no part in it.
+    weights : array of shape (N,), optional
+        How many equal inputs a point stands for: its noise precision is ζw_i.
     """
 
     X: Array
     y: Array
     occam: bool = True
     prior_sd: tuple[float, float] = (DEFAULT_PRIOR_SD, DEFAULT_PRIOR_SD)
+    prior: HyperPrior | None = None
+    weights: Array | None = None
 
     def evaluate(self, kernel: Kernel, *, gradient: bool = False) -> Evaluation:
         """The criterion for one kernel: one tridiagonal reduction, and one Cholesky factor for the gradient."""
         K = kernel(self.X)
         check_positive_semidefinite(kernel, K)
-        reduction = TridiagonalReduction.from_kernel_matrix(K, self.y)
+        reduction = TridiagonalReduction.from_kernel_matrix(K, self.y, self.weights)
+        if self.prior is not None:
+            return self._with_prior(self.prior, kernel, K, reduction, gradient)
         result = optimise(reduction)
         occam = log_occam(result, self.prior_sd)
         value = result.log_evidence + (occam.total if self.occam else 0.0)
@@ -98,6 +112,51 @@ class Objective:
         if gradient:
             slope = kernel.contract(self.X, self._derivative_in_kernel_matrix(K, result), K)
         return Evaluation(kernel, value, result, reduction, slope, self.occam and occam.capped)
+
+    def _with_prior(
+        self, prior: HyperPrior, kernel: Kernel, K: Array, reduction: TridiagonalReduction, gradient: bool
+    ) -> Evaluation:
+        """Laplace's evidence with the prior of (log μ, log ζ) in it, times that of the kernel's parameters."""
+        prior_mu, prior_zeta, *own = prior.components(len(kernel.log_params))
+        found = most_probable(reduction, prior_mu, prior_zeta)
+        at = list(zip(own, kernel.log_params, strict=True))
+        value = found.log_evidence + sum(float(part.log_density(x)) for part, x in at)
+        slope = None
+        if gradient:
+            slope = kernel.contract(self.X, self._laplace_derivative(K, found, (prior_mu, prior_zeta)), K)
+            slope = slope + np.array([float(part.gradient(x)) for part, x in at])
+        return Evaluation(kernel, value, found.level2, reduction, slope, posterior=found)
+
+    def _laplace_derivative(self, K: Array, found: Level2Posterior, priors: tuple[LogPrior, LogPrior]) -> Array:
+        """W = ∂(Laplace's evidence)/∂Ω of shape (N, N); with weights, R² stands for RW⁻¹R and R³ for RW⁻¹RW⁻¹R."""
+        s = 1.0 / found.level2.gamma
+        w = self.weights
+        inverse = ProjectedInverse.of(K, s if w is None else s / w)
+        y = self.y - np.average(self.y, weights=w)
+        alpha = inverse.apply(y)
+        R = mirror_lower(inverse.lower()).T
+        thin = R if w is None else R / w  # RW⁻¹
+        beta = product(thin, alpha)
+        eta = product(thin, beta)
+        second = square(R) if w is None else product(thin, R)  # RW⁻¹R
+        left, right = (alpha, beta) if w is None else (alpha / w, beta / w)
+        q = (float(y @ alpha), float(left @ alpha), float(left @ beta), float(right @ beta))
+        tr = (
+            float(np.trace(thin)),
+            float(np.einsum("ij,ji->", thin, thin)),
+            float(np.einsum("ij,ij->", thin, second if w is None else second / w[:, None])),
+        )
+        c = laplace_derivative(found, priors, q, tr)
+        W = product(thin, second)
+        W *= c.cube
+        second *= c.square
+        W += second
+        R *= -0.5
+        W += R
+        vectors = np.stack([alpha, beta, eta], axis=1)  # [N, 3]
+        forms = np.array([[c.own, c.mixed, c.far], [c.mixed, c.far, 0.0], [c.far, 0.0, 0.0]])
+        W += product(vectors, np.ascontiguousarray((vectors @ forms).T))
+        return W
 
     def joint(self, kernel: Kernel, log_gamma: float) -> JointEvaluation:
         """Log p(D | γ, θ), μ eliminated, without the Occam factor; every step costs one Cholesky factor."""

@@ -8,6 +8,9 @@ say everything:
     log_det = Σ log(λ_i + s)        q_k = Σ t_i² / (λ_i + s)^k        tr_k = Σ 1 / (λ_i + s)^k
 
     E_W + γ E_D = q_1 / 2      E_D = s² q_2 / 2      E_W = (q_1 − s q_2) / 2      γ_eff = N − s tr_1
+
+A point that stands for w_i equal inputs has the noise precision ζw_i. With W = diag(w), W^½ΩW^½ and W^½y then take the
+places of Ω and y, and W^½1 that of the constant vector; all sums keep their meaning.
 """
 
 from __future__ import annotations
@@ -68,6 +71,10 @@ class Reduction(Protocol):
     def totals(self) -> Array:
         """‖My‖², the centred sum of squares of each set of targets, of shape (L,)."""
 
+    @property
+    def log_constant(self) -> float:
+        """What log p(D | μ, ζ) has beside the N − 1 normal densities: −½ log N, or −½ log Σw_i + ½ Σ log w_i."""
+
     def values(self, gamma: Array, target: AnyArray | None = None) -> tuple[Array, Array]:
         """log_det of shape (G,) for each γ, and q_1 of the same shape, or (G, L) for several sets of targets.
 
@@ -118,20 +125,33 @@ def back_from_complement(U: Array, v: Array, tau: float) -> Array:
     return V
 
 
-def centre_and_reflect(K: Array, y: Array) -> tuple[Array, Array, Array, float]:
+def centre_and_reflect(K: Array, y: Array, weights: Array | None = None) -> tuple[Array, Array, Array, float]:
     """MΩM and My in a basis of the complement of 1 (lower triangle), with the reflection that made it.
 
-    The targets y are of shape (N,), or (N, L) for L sets.
+    The targets y are of shape (N,), or (N, L) for L sets; with weights, of shape (N,), W^½ΩW^½ and W^½y are reduced.
     """
     n = len(y)
     if n < 3:
         raise ValueError(f"At least 3 data points are needed for a bias and two hyperparameters, got {n}.")
-    A, v, tau = on_complement(fortran_copy(K), np.ones(n))
-    centred = y - y.mean(axis=0)  # first, so that an offset does not cost digits
+    A, constant = fortran_copy(K), np.ones(n)
+    centred = y - np.average(y, axis=0, weights=weights)  # first, so that an offset does not cost digits
+    if weights is not None:
+        constant = np.sqrt(weights)
+        A *= constant[:, None]
+        A *= constant
+        centred = (centred.T * constant).T
+    A, v, tau = on_complement(A, constant)
     t = (centred - np.multiply.outer(v, tau * (v @ centred)))[1:]
     # equal targets: what remains is rounding
     t[..., np.linalg.norm(t, axis=0) <= 10 * _EPS * np.linalg.norm(y, axis=0)] = 0.0
     return A, t, v, tau
+
+
+def log_constant(n: int, weights: Array | None = None) -> float:
+    """−½ log N, or −½ log Σw_i + ½ Σ log w_i: from the bias with p(b) = 1, and from the weighted noise."""
+    if weights is None:
+        return -0.5 * float(np.log(n))
+    return 0.5 * float(np.log(weights).sum() - np.log(weights.sum()))
 
 
 def largest_gamma(lambda_max: float, kernel_norm: float) -> float:

@@ -23,6 +23,7 @@ from .reduction import (
     centre_and_reflect,
     indefinite,
     largest_gamma,
+    log_constant,
     reflect_symmetric,
     reflector,
     without_rounding,
@@ -50,6 +51,8 @@ class TridiagonalReduction:
         A bound of the largest eigenvalue.
     kernel_norm : float
         Frobenius norm of Ω, the scale of rounding.
+    log_constant : float
+        −½ log N, and what weights add to it.
     """
 
     diagonal: Array
@@ -59,6 +62,7 @@ class TridiagonalReduction:
     aligned: bool
     lambda_max: float
     kernel_norm: float
+    log_constant: float
 
     @property
     def n(self) -> int:
@@ -69,9 +73,12 @@ class TridiagonalReduction:
         return largest_gamma(self.lambda_max, self.kernel_norm)
 
     @classmethod
-    def from_kernel_matrix(cls, K: Array, y: Array) -> TridiagonalReduction:
-        """Reduce the kernel matrix Ω of shape (N, N) with targets y of shape (N,), or (N, L) for L sets."""
-        A, t, _, _ = centre_and_reflect(K, y)
+    def from_kernel_matrix(cls, K: Array, y: Array, weights: Array | None = None) -> TridiagonalReduction:
+        """Reduce the kernel matrix Ω of shape (N, N) with targets y of shape (N,), or (N, L) for L sets.
+
+        With weights of shape (N,), the noise precision of point i is ζw_i.
+        """
+        A, t, _, _ = centre_and_reflect(K, y, weights)
         aligned, t = t.ndim == 1, t.reshape(len(t), -1)
         if aligned:
             A = reflect_symmetric(A, *reflector(t[:, 0]))
@@ -88,8 +95,8 @@ class TridiagonalReduction:
             targets = np.ascontiguousarray(_rotated(t, reflections, factors).T)
         e_left, e_right = np.append(0.0, np.abs(e)), np.append(np.abs(e), 0.0)
         bound = float(np.max(np.abs(d) + e_left + e_right))  # Gershgorin
-        norm = max(float(np.sqrt(squared_norm(K))), TINY)
-        reduction = cls(d, e, targets, totals, aligned, max(bound, TINY), norm)
+        norm = max(float(np.sqrt(squared_norm(K))), TINY) * (1.0 if weights is None else float(weights.max()))
+        reduction = cls(d, e, targets, totals, aligned, max(bound, TINY), norm, log_constant(len(y), weights))
         reduction._factorise(np.array([1.0 / reduction.gamma_max]), reverse=False)  # refuses an indefinite one at once
         return reduction
 
@@ -255,6 +262,10 @@ class CentredSpectrum:
     @property
     def lambda_max(self) -> float:
         return max(float(self.eigenvalues[-1]), TINY)
+
+    @property
+    def log_constant(self) -> float:
+        return log_constant(self.n)
 
     @property
     def rank(self) -> int:

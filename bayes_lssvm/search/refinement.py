@@ -185,7 +185,8 @@ def _climb_by_subset(
 def _subset(objective: Objective, size: int, rng: np.random.Generator) -> Objective:
     """The objective on `size` points of all."""
     chosen = spread_subset(objective.y, size, rng)
-    return replace(objective, X=objective.X[chosen], y=objective.y[chosen])
+    weights = None if objective.weights is None else objective.weights[chosen]
+    return replace(objective, X=objective.X[chosen], y=objective.y[chosen], weights=weights)
 
 
 def _polished(objective: Objective, small: Objective, found: Evaluation, bounds: Array) -> _Climb:
@@ -193,7 +194,7 @@ def _polished(objective: Objective, small: Objective, found: Evaluation, bounds:
     start, kernel = found.kernel.log_params, found.kernel
     if found.level2.at_boundary:  # no mode to follow: the robust way
         return _climb(objective, kernel, start, bounds)
-    if objective.occam:
+    if objective.occam or objective.prior is not None:
         box = bounds
 
         def ascend(data: Objective, x: Array) -> tuple[float, Array]:
@@ -213,7 +214,7 @@ def _polished(objective: Objective, small: Objective, found: Evaluation, bounds:
     end = polish(lambda x: ascend(objective, x), lambda x: ascend(small, x), share, start, box)
     if end is None:
         return _climb(objective, kernel, found.kernel.log_params, bounds)
-    final = objective.evaluate(kernel.with_log_params(end.position if objective.occam else end.position[1:]))
+    final = objective.evaluate(kernel.with_log_params(end.position[len(end.position) - len(bounds) :]))
     # the scan of γ may find a better mode than the one that was followed
     if end.converged and abs(final.value - end.value) < 1e-3:
         return _Climb(final, end.n_evaluations + 1, True)

@@ -1,0 +1,45 @@
+"""Rows with equal inputs, put together."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .typing import Array
+
+
+class GroupedRows(NamedTuple):
+    """Distinct inputs, each with what the rows that share it say.
+
+    Attributes
+    ----------
+    X : array of shape (G, d)
+    means : array of shape (G,)
+        Mean target of each group.
+    counts : array of shape (G,)
+        Rows in each group.
+    squares : float
+        Sum over the groups of the squared deviations from their means.
+    """
+
+    X: Array
+    means: Array
+    counts: Array
+    squares: float
+
+    @property
+    def repeated(self) -> bool:
+        """Whether any input occurs twice."""
+        return bool(np.any(self.counts > 1))
+
+
+def group_equal_inputs(X: Array, y: Array) -> GroupedRows:
+    """The groups of inputs X of shape (N, d) with targets y of shape (N,), in the order in which they first occur."""
+    _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    place = np.argsort(np.argsort(first))  # of each group by its first row
+    group = place[group.ravel()]
+    order = np.sort(first)
+    counts = np.asarray(np.bincount(group, minlength=len(order)), dtype=float)
+    means = np.bincount(group, y, len(order)) / counts
+    return GroupedRows(X[order], means, counts, float(np.sum((y - means[group]) ** 2)))

@@ -1,0 +1,53 @@
+"""The prior that a design by evidence has unless another is asked for: weak, proper, and free of units.
+
+For labels ±1
+
+    log μ ~ Normal(0, 3)       the model's outputs are of the size of the labels, within a factor of 400 either way
+    ζ     ~ Gamma(½, r)        r = 2/(4p₊p₋): as if one label had been seen that was wrong where the model was sure, an
+                               error of 2, shared by the classes, whose frequencies are p₊ and p₋
+
+so that labels are never taken for targets without noise, which is what the evidence does where a kernel can
+interpolate them. For real targets log μ and log ζ are Normal with a standard deviation of 3 around minus the log
+variance of the targets, so that a change of units changes nothing.
+
+The width of an RBF kernel has log σ ~ Normal(log √d, 1): standardised inputs are √(2d) apart, and a kernel far wider
+than that is a linear one in disguise. Other parameters have a standard deviation of 3 around their natural size.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..base.typing import Array
+from ..kernels import ARD, RBF, Kernel, Polynomial, Product, Scaled, Sum
+from ..priors import Gamma, HyperPrior, LogPrior, Normal
+
+_WEAK = 3.0
+_WIDTH = 1.0
+
+
+def default_prior(kernel: Kernel, X: Array, y: Array, *, classes: bool) -> HyperPrior:
+    """The prior for a kernel on standardised inputs X of shape (N, d) and labels ±1 or real targets y of shape (N,)."""
+    own = tuple(_of_parameters(kernel, X))
+    if classes:
+        plus = float(np.mean(y > 0))
+        return HyperPrior(Normal(0.0, _WEAK), Gamma(0.5, 0.5 / (plus * (1.0 - plus))), own)
+    spread = float(np.var(y))
+    size = Normal(-float(np.log(spread)) if spread > 0.0 else 0.0, _WEAK)
+    return HyperPrior(size, size, own)
+
+
+def _of_parameters(kernel: Kernel, X: Array) -> list[LogPrior]:
+    """A prior for each of the kernel's log parameters, in their order."""
+    if isinstance(kernel, Sum | Product):
+        return [prior for part in kernel.parts for prior in _of_parameters(part, X)]
+    if isinstance(kernel, Scaled):
+        return [Normal(0.0, _WEAK), *_of_parameters(kernel.kernel, X)]
+    d = max(X.shape[1], 1)
+    if isinstance(kernel, RBF):
+        return [Normal(0.5 * float(np.log(d)), _WIDTH)]
+    if isinstance(kernel, ARD):
+        return [Normal(0.5 * float(np.log(d)), _WEAK)] * len(kernel.scales)
+    if isinstance(kernel, Polynomial):
+        return [Normal(float(np.log(d)), _WEAK)] * len(kernel.log_params)
+    return [Normal(0.0, _WEAK)] * len(kernel.log_params)

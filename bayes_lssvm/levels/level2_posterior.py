@@ -1,0 +1,220 @@
+"""Level 2 with a proper prior: the mode of the posterior of (log μ, log ζ), and Laplace's method there.
+
+With x = (log μ, log ζ) and a prior for each,
+
+    log p(D, x) = log p(D | μ, ζ) + log p(log μ) + log p(log ζ)
+    log p(D | H) ≃ log p(D, x̂) + log 2π − ½ log det A,      A = −∇² log p(D, x̂)
+
+where 5.2 takes the mode of the evidence alone and the error bars as separate. A proper prior of ζ is what keeps labels
+±1 from being taken for targets without noise: the mode exists, and the volume of the posterior is finite.
+
+The gradient in the kernel matrix is exact. With s = μ/ζ, R, α, β = Rα, η = Rβ as in `levels.objective` and
+
+    A₁ = s·tr_1,   A₂ = s²·tr_2,   A₃ = s³·tr_3,   u = μq_1,   p = μs·q_2,   r = μs²·q_3,   w = μs³·q_4
+
+the first derivatives of log p(D | μ, ζ) in x are ½(N−1 − A₁ − u + p) and ½(A₁ − p), its Hessian has the entries
+½(A₂ − A₁ − u + 3p − 2r), ½(A₁ − A₂ − 2p + 2r), ½(A₂ − A₁ + p − 2r), and dA₁ = −s·tr R²dΩ, dA₂ = −2s²·tr R³dΩ,
+du = −μ·αᵀdΩα, dp = −2μs·αᵀdΩβ, dr = −μs²(2αᵀdΩη + βᵀdΩβ).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..base.typing import Array
+from ..linalg.reduction import Reduction
+from ..priors import LogPrior
+from .level2 import MIN_GAMMA_LAMBDA, SCAN_STEP, Level2, at_gamma, log_evidence, log_evidence_gradient
+
+_WORTH_CLIMBING = 5.0  # nats behind the best peak of the scan
+_MOST_PEAKS = 4
+_STEPS = 60
+_LARGEST_STEP = 2.0
+_SHORT = 1e-3  # a step within reach of Newton's method
+_LEAST_CURVATURE = 1e-3  # at an end of the range, where there is no mode
+_THIRD = 1e-3  # step of the differences of a prior's curvature
+
+
+@dataclass(frozen=True)
+class Level2Posterior:
+    """The mode of the posterior of (log μ, log ζ) and the Gaussian that fits it.
+
+    Attributes
+    ----------
+    level2 : Level2
+        μ and ζ at the mode, and what belongs to them.
+    log_density : float
+        log p(D | μ, ζ) + log p(log μ) + log p(log ζ) there.
+    precision : array of shape (2, 2)
+        Minus the Hessian.
+    log_evidence : float
+        Laplace's approximation of log p(D | H).
+    has_mode : bool
+        Whether the density is stationary there; it is not where the prior's support or the largest γ ends the range.
+    """
+
+    level2: Level2
+    log_density: float
+    precision: Array
+    log_evidence: float
+    has_mode: bool
+
+
+class _Peak(NamedTuple):
+    position: Array
+    value: float
+
+
+def most_probable(reduction: Reduction, prior_mu: LogPrior, prior_zeta: LogPrior) -> Level2Posterior:
+    """The best mode over the whole range of γ: peaks of a scan, each climbed by Newton's method in O(N) a step."""
+    priors = (prior_mu, prior_zeta)
+    peaks = _scanned_peaks(reduction, priors)
+    best = max((_climbed(reduction, priors, peak) for peak in peaks), key=lambda peak: peak.value)
+    mu, zeta = np.exp(best.position)
+    precision = _precision(reduction, priors, best.position)
+    gradient = _gradient(reduction, priors, best.position)
+    curvatures = np.linalg.eigvalsh(precision)
+    has_mode = bool(curvatures[0] > 0.0 and np.abs(gradient).max() < 1e-3 * max(1.0, curvatures[-1]))
+    volume = float(np.log(2.0 * np.pi) - 0.5 * np.log(np.maximum(curvatures, _LEAST_CURVATURE)).sum())
+    level2 = at_gamma(reduction, float(zeta / mu), float(mu))
+    return Level2Posterior(level2, best.value, precision, best.value + volume, has_mode)
+
+
+def _density(reduction: Reduction, priors: tuple[LogPrior, LogPrior], x: Array) -> float:
+    own = sum(float(prior.log_density(x[i])) for i, prior in enumerate(priors))
+    if not np.isfinite(own) or x[1] - x[0] > np.log(reduction.gamma_max):
+        return -np.inf
+    return log_evidence(reduction, *np.exp(x).tolist()) + own
+
+
+def _gradient(reduction: Reduction, priors: tuple[LogPrior, LogPrior], x: Array) -> Array:
+    own = np.array([float(prior.gradient(x[i])) for i, prior in enumerate(priors)])
+    return log_evidence_gradient(reduction, *np.exp(x).tolist()) + own
+
+
+def _precision(reduction: Reduction, priors: tuple[LogPrior, LogPrior], x: Array) -> Array:
+    own = np.array([float(prior.curvature(x[i])) for i, prior in enumerate(priors)])
+    return np.diag(own) - reduction.evidence_hessian(*np.exp(x).tolist())
+
+
+def _scanned_peaks(reduction: Reduction, priors: tuple[LogPrior, LogPrior]) -> list[_Peak]:
+    """Peaks over a grid of log γ of the density with log μ at its best, the promising ones."""
+    high = float(np.log(reduction.gamma_max))
+    low = min(float(np.log(MIN_GAMMA_LAMBDA / reduction.lambda_max)), high - 1.0)
+    grid = np.linspace(low, high, int(np.ceil((high - low) / SCAN_STEP)) + 1)
+    log_det, q1 = reduction.values(np.exp(grid))
+    m = reduction.n - 1
+    u = _best_log_mu(m, q1, grid, priors)
+    own = priors[0].log_density(u) + priors[1].log_density(u + grid)
+    values = 0.5 * (m * u - log_det - np.exp(u) * q1) + own
+    padded = np.concatenate([[-np.inf], values, [-np.inf]])
+    tops = np.flatnonzero((values >= padded[:-2]) & (values > padded[2:]))
+    tops = tops[np.argsort(-values[tops])][:_MOST_PEAKS]
+    close = [k for k in tops.tolist() if values[k] > values[tops[0]] - _WORTH_CLIMBING]
+    positions = [np.array([u[k], u[k] + grid[k]]) for k in close]
+    return [_Peak(x, _density(reduction, priors, x)) for x in positions]
+
+
+def _best_log_mu(m: int, q1: Array, log_gamma: Array, priors: tuple[LogPrior, LogPrior]) -> Array:
+    """The best log μ for each γ: Newton's method on ½(N−1)u − ½e^u q_1 + priors, concave for log-concave priors."""
+    lows, highs = zip(priors[0].support, priors[1].support, strict=True)
+    low, high = np.maximum(lows[0], lows[1] - log_gamma), np.minimum(highs[0], highs[1] - log_gamma)
+    u = np.clip(np.log(m / q1), low, np.maximum(low, high))
+    for _ in range(50):
+        pull = np.exp(u) * q1
+        slope = 0.5 * (m - pull) + priors[0].gradient(u) + priors[1].gradient(u + log_gamma)
+        bend = 0.5 * pull + priors[0].curvature(u) + priors[1].curvature(u + log_gamma)
+        step = np.clip(slope / np.maximum(bend, 1e-12), -_LARGEST_STEP, _LARGEST_STEP)
+        moved = np.clip(u + step, low, np.maximum(low, high))
+        if np.abs(moved - u).max() < 1e-10:
+            return moved
+        u = moved
+    return u
+
+
+def _climbed(reduction: Reduction, priors: tuple[LogPrior, LogPrior], peak: _Peak) -> _Peak:
+    """Damped Newton steps; a direction of the wrong curvature is climbed along its slope, and a prior's end is kept."""
+    x, value = peak
+    low, high = np.array([prior.support for prior in priors]).T
+    for _ in range(_STEPS):
+        curvatures, axes = np.linalg.eigh(_precision(reduction, priors, x))
+        step = axes @ ((axes.T @ _gradient(reduction, priors, x)) / np.maximum(np.abs(curvatures), _LEAST_CURVATURE))
+        step *= min(1.0, _LARGEST_STEP / max(float(np.abs(step).max()), 1e-300))
+        size = 1.0
+        while size > 1e-9:
+            to = np.clip(x + size * step, low, high)
+            if (reached := _density(reduction, priors, to)) >= value:
+                break
+            size *= 0.5
+        else:
+            break
+        gained, moved = reached - value, float(np.abs(to - x).max())
+        x, value = to, reached
+        if gained < 1e-12 * max(1.0, abs(value)) and moved < 1e-4:
+            break
+    return _polished(reduction, priors, _Peak(x, value))
+
+
+def _polished(reduction: Reduction, priors: tuple[LogPrior, LogPrior], peak: _Peak) -> _Peak:
+    """Two last Newton steps by the gradient alone: rounding of the density hides the mode's last digits."""
+    x = peak.position
+    for _ in range(2):
+        precision = _precision(reduction, priors, x)
+        if np.linalg.eigvalsh(precision)[0] <= 0.0:
+            return peak
+        step = np.linalg.solve(precision, _gradient(reduction, priors, x))
+        if np.abs(step).max() > _SHORT:  # at an end of the range, where there is no mode
+            return peak
+        x = x + step
+    return _Peak(x, _density(reduction, priors, x))
+
+
+class LaplaceDerivative(NamedTuple):
+    """The numbers in W = −½R + square·R² + cube·R³ + own·ααᵀ + mixed·(αβᵀ + βαᵀ) + far·(αηᵀ + ηαᵀ + ββᵀ)."""
+
+    square: float
+    cube: float
+    own: float
+    mixed: float
+    far: float
+
+
+def laplace_derivative(
+    found: Level2Posterior,
+    priors: tuple[LogPrior, LogPrior],
+    q: tuple[float, float, float, float],
+    tr: tuple[float, float, float],
+) -> LaplaceDerivative:
+    """How Laplace's evidence changes with Ω: explicitly, through the volume, and through the mode that moves with Ω.
+
+    Parameters
+    ----------
+    q, tr : q_1 … q_4 and tr_1 … tr_3
+    """
+    mu, zeta = found.level2.mu, found.level2.zeta
+    s = mu / zeta
+    A1, A2, A3 = s * tr[0], s**2 * tr[1], s**3 * tr[2]
+    u, p, r, w = mu * q[0], mu * s * q[1], mu * s**2 * q[2], mu * s**3 * q[3]
+    if not found.has_mode:  # nothing moves that could be followed
+        return LaplaceDerivative(0.0, 0.0, 0.5 * mu, 0.0, 0.0)
+    P = np.linalg.inv(found.precision)
+    aa, ac, cc = float(P[0, 0]), float(P[0, 1]), float(P[1, 1])
+    delta = aa - 2.0 * ac + cc
+    # ½ tr(P·Hessian) as a form in (A₁, A₂, u, p, r)
+    volume = np.array([-0.25 * delta, 0.25 * delta, -0.25 * aa, 0.25 * (3.0 * aa - 4.0 * ac + cc), -0.5 * delta])
+    along_mu = np.array([A1 - A2, 2.0 * (A2 - A3), u - p, 2.0 * (p - r), 3.0 * (r - w)])
+    along_zeta = np.array([A2 - A1, 2.0 * (A3 - A2), p, 2.0 * r - p, 3.0 * w - 2.0 * r])
+    third = [_third(prior, x) for prior, x in zip(priors, np.log([mu, zeta]), strict=True)]
+    pull = np.array([volume @ along_mu + 0.5 * aa * third[0], volume @ along_zeta + 0.5 * cc * third[1]])
+    move = P @ pull
+    c1, c2, cu, cp, cr = volume + 0.5 * np.array([move[1] - move[0], 0.0, -move[0], move[0] - move[1], 0.0])
+    return LaplaceDerivative(-c1 * s, -2.0 * c2 * s**2, (0.5 - cu) * mu, -cp * mu * s, -cr * mu * s**2)
+
+
+def _third(prior: LogPrior, x: float) -> float:
+    """∂³ log p(x), by differences of the curvature."""
+    ends = prior.curvature(np.array([x - _THIRD, x + _THIRD]))
+    return float(ends[0] - ends[1]) / (2.0 * _THIRD)

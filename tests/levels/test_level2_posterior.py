@@ -1,0 +1,156 @@
+"""Level 2 with a prior: the mode, Laplace's evidence, its gradient, weights and the default priors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import gamma, kstest
+
+from bayes_lssvm.base.rows import group_equal_inputs
+from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
+from bayes_lssvm.levels.default_prior import default_prior
+from bayes_lssvm.levels.level2 import log_evidence, log_evidence_gradient
+from bayes_lssvm.levels.level2_posterior import most_probable
+from bayes_lssvm.levels.objective import Objective
+from bayes_lssvm.linalg.spectrum import TridiagonalReduction
+from bayes_lssvm.marginal import laplace_evidence
+from bayes_lssvm.priors import Box, Flat, Gamma, HyperPrior, Normal, hyper_prior_from_dict
+
+PRIOR = HyperPrior(Normal(0.0, 3.0), Gamma(0.5, 2.0), Normal(0.5, 1.0))
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    return X, np.sign(X[:, 0] + 0.5 * X[:, 1] ** 2 - 0.3 + 0.5 * rng.normal(size=60))
+
+
+def counts(n):
+    return np.random.default_rng(1).integers(1, 4, n).astype(float)
+
+
+# --- the mode
+
+
+@pytest.mark.parametrize("kernel", [RBF(1.3), RBF(0.2), RBF(30.0), Linear(), Polynomial(3, 2.0)], ids=str)
+@pytest.mark.parametrize(
+    "prior", [PRIOR, HyperPrior(), HyperPrior(Box(-9, 9), Box(-9, 9))], ids=["gamma", "normal", "box"]
+)
+def test_the_mode_is_that_of_the_joint_density(kernel, prior, labelled):
+    """The Laplace evidence of `marginal`, found by another search, is the same."""
+    X, y = labelled
+    reduction = TridiagonalReduction.from_kernel_matrix(kernel(X), y)
+    found, other = most_probable(reduction, prior.mu, prior.zeta), laplace_evidence(reduction, prior)
+    assert found.has_mode
+    assert found.log_evidence == pytest.approx(other.log_evidence, abs=1e-7)
+    np.testing.assert_allclose(np.log([found.level2.mu, found.level2.zeta]), other.mode, atol=1e-5)
+    slope = log_evidence_gradient(reduction, found.level2.mu, found.level2.zeta)
+    own = [float(p.gradient(x)) for p, x in zip((prior.mu, prior.zeta), other.mode, strict=True)]
+    np.testing.assert_allclose(slope + own, 0.0, atol=1e-4)
+
+
+def test_labels_that_can_be_interpolated_are_not_taken_for_exact_ones():
+    """Two far clusters: without a prior γ runs to the largest number that there is."""
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.normal(-4.0, 0.3, (30, 2)), rng.normal(4.0, 0.3, (30, 2))])
+    y = np.repeat([-1.0, 1.0], 30)
+    reduction = TridiagonalReduction.from_kernel_matrix(RBF(4.0)(X), y)
+    runaway = laplace_evidence(reduction, HyperPrior(Flat(), Flat())).mode[1]
+    held = most_probable(reduction, PRIOR.mu, PRIOR.zeta)
+    assert runaway > np.log(1e4)
+    assert held.level2.zeta < 60.0  # N/(2 rate) and no more
+    assert held.has_mode
+
+
+# --- the gradient
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kernel", [RBF(1.3), RBF(6.0), ARD((1.0, 2.0, 4.0)), Polynomial(2, 3.0)], ids=str)
+def test_the_gradient_is_that_of_the_value(kernel, weighted, labelled):
+    X, y = labelled
+    prior = HyperPrior(PRIOR.mu, PRIOR.zeta, (Normal(0.5, 1.0),) * len(kernel.log_params))
+    objective = Objective(X, y, prior=prior, weights=counts(60) if weighted else None)
+    exact = objective.evaluate(kernel, gradient=True).gradient
+    steps = 1e-4 * np.eye(len(kernel.log_params))
+    ends = [
+        [objective.evaluate(kernel.with_log_params(kernel.log_params + s * d)).value for s in (1, -1)] for d in steps
+    ]
+    np.testing.assert_allclose(exact, [(up - down) / 2e-4 for up, down in ends], rtol=1e-5, atol=1e-5)
+
+
+# --- weights
+
+
+@pytest.mark.parametrize(("mu", "zeta"), [(1.0, 2.0), (0.3, 50.0)])
+def test_a_whole_weight_is_a_row_that_is_repeated(mu, zeta, labelled):
+    """Up to the factor of the deviations within the groups, which is known."""
+    X, y = labelled
+    w = counts(60)
+    rows = np.repeat(np.arange(60), w.astype(int))
+    repeated = TridiagonalReduction.from_kernel_matrix(RBF(1.3)(X[rows]), y[rows])
+    weighted = TridiagonalReduction.from_kernel_matrix(RBF(1.3)(X), y, w)
+    within = float(np.sum(-0.5 * (w - 1) * np.log(2 * np.pi / zeta) - 0.5 * np.log(w)))
+    assert log_evidence(repeated, mu, zeta) == pytest.approx(log_evidence(weighted, mu, zeta) + within, abs=1e-8)
+
+
+def test_weights_of_one_change_nothing(labelled):
+    X, y = labelled
+    K = RBF(1.3)(X)
+    plain, ones = (TridiagonalReduction.from_kernel_matrix(K, y, w) for w in (None, np.ones(60)))
+    assert log_evidence(ones, 1.0, 2.0) == pytest.approx(log_evidence(plain, 1.0, 2.0), abs=1e-10)
+
+
+def test_rows_with_equal_inputs_are_put_together():
+    X = np.array([[1.0, 2.0], [0.0, 0.0], [1.0, 2.0], [5.0, 1.0], [1.0, 2.0]])
+    rows = group_equal_inputs(X, np.array([1.0, -1.0, 1.0, 1.0, -1.0]))
+    assert rows.repeated
+    np.testing.assert_array_equal(rows.X, X[[0, 1, 3]])
+    np.testing.assert_allclose(rows.means, [1 / 3, -1.0, 1.0])
+    np.testing.assert_array_equal(rows.counts, [3.0, 1.0, 1.0])
+    assert rows.squares == pytest.approx(2 * (2 / 3) ** 2 + (4 / 3) ** 2)
+    assert not group_equal_inputs(X[1:4], np.ones(3)).repeated
+
+
+# --- priors
+
+
+def test_the_gamma_prior_is_a_distribution():
+    prior = Gamma(0.7, 3.0)
+    density = lambda x: float(np.exp(prior.log_density(x)))  # noqa: E731
+    assert quad(density, -60, 8)[0] == pytest.approx(1.0, abs=1e-7)
+    x = np.linspace(-3, 1, 5)
+    np.testing.assert_allclose(
+        prior.gradient(x), (prior.log_density(x + 1e-6) - prior.log_density(x - 1e-6)) / 2e-6, rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        prior.curvature(x), (prior.gradient(x - 1e-6) - prior.gradient(x + 1e-6)) / 2e-6, rtol=1e-6
+    )
+    draws = prior.sample(4000, np.random.default_rng(0))
+    assert kstest(np.exp(draws), gamma(0.7, scale=1 / 3.0).cdf).pvalue > 0.01
+    assert draws.std() == pytest.approx(prior.width, rel=0.05)
+    whole = HyperPrior(Normal(), prior, Normal())
+    assert hyper_prior_from_dict(whole.to_dict()) == whole
+    with pytest.raises(ValueError, match="positive shape and rate"):
+        Gamma(0.0, 1.0)
+
+
+def test_the_default_prior_knows_no_units(labelled):
+    X, y = labelled
+    kernel = RBF(1.0) + Polynomial(2, 1.0)
+    of_classes = default_prior(kernel, X, y, classes=True)
+    assert len(of_classes.components(2)) == 4
+    assert of_classes.zeta.rate >= 2.0  # equal classes have the least
+    targets = 3.0 + np.sin(X[:, 0])
+    small, large = (default_prior(kernel, X, c * targets, classes=False) for c in (1.0, 1000.0))
+    assert large.mu.mean == pytest.approx(small.mu.mean - 2 * np.log(1000.0))
+
+
+def test_an_end_of_the_prior_is_kept_and_named(labelled):
+    X, y = labelled
+    reduction = TridiagonalReduction.from_kernel_matrix(RBF(30.0)(X), y)
+    found = most_probable(reduction, Box(-4, 4), Box(-4, 4))
+    assert found.level2.mu == pytest.approx(np.exp(-4.0))
+    assert not found.has_mode
