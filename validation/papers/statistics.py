@@ -16,6 +16,7 @@ import numpy as np
 from scipy import stats
 
 from bayes_lssvm.base.typing import Array
+from validation.harness.ranks import average_ranks, sign_test, wilcoxon
 
 Mark = Literal["best", "not different", "different", "clearly different"]
 Scores = Mapping[str, Mapping[str, Mapping[int, float]]]
@@ -80,24 +81,6 @@ def paired_t(a: Array, b: Array) -> float:
 def mark_of(p: float) -> Mark:
     """The mark of a column that is not the best of its row."""
     return "not different" if p > 0.05 else "different" if p > 0.01 else "clearly different"
-
-
-def average_ranks(means: Array, *, higher_is_better: bool = True) -> Array:
-    """Mean over rows of the columns' ranks, 1 the best, of means of shape (R, C); tied columns share a mean rank."""
-    return np.asarray(stats.rankdata(-means if higher_is_better else means, axis=1).mean(axis=0))
-
-
-def sign_test(a: Array, b: Array) -> float:
-    """Two-sided probability of as uneven a division into wins and losses; rows that are equal do not count."""
-    wins, losses = int((a > b).sum()), int((a < b).sum())
-    return float(stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
-
-
-def wilcoxon(a: Array, b: Array) -> float:
-    """Two-sided Wilcoxon signed rank test of paired averages; rows that are equal do not count."""
-    difference = np.round(a - b, 10)  # averages of few digits: equal differences are tied ranks
-    difference = difference[difference != 0.0]
-    return float(stats.wilcoxon(difference).pvalue) if len(difference) else 1.0
 
 
 def statistics(

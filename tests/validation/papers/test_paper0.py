@@ -17,6 +17,7 @@ from bayes_lssvm import LSSVC, BayesianLSSVC, BayesLSSVMWarning, InterpolationWa
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.levels.gaussian_process import GaussianProcess
 from validation.harness import Cell
+from validation.harness.ranks import wilcoxon
 from validation.papers.paper0 import algorithms as paper0_algorithms
 from validation.papers.paper0 import cv as paper0_cv
 from validation.papers.paper0 import table1 as paper0_table1
@@ -34,7 +35,6 @@ from validation.papers.paper0.published import (
     TABLE_1,
 )
 from validation.papers.paper0.table1 import ALL_COLUMNS, ASIDE, REPEATED, SETS, STUDY, Part, algorithms_of, part, whole
-from validation.papers.statistics import wilcoxon
 
 MEANS = {column: np.array([TABLE_1[row, column].mean for row in SIZES]) for column in COLUMNS}
 

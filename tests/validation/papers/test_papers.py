@@ -17,11 +17,12 @@ from reports.pages.papers import (
     verdict_sentences,
 )
 from validation.harness import Cell, FinishedCell
+from validation.harness.ranks import average_ranks, sign_test, wilcoxon
 from validation.harness.splits import random_split, seed_of
 from validation.papers import Entry, Published, ReproducedTable
 from validation.papers.files import score_rows
 from validation.papers.selection import randomisation_of, set_of
-from validation.papers.statistics import average_ranks, mark_of, paired_t, sign_test, statistics, wilcoxon
+from validation.papers.statistics import mark_of, paired_t, statistics
 from validation.papers.text import as_text
 from validation.registry import TABLES, get_study
 

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.stats import t
 
 from bayes_lssvm.base.typing import Array
+from validation.harness.ranks import wilcoxon
 
-from ..statistics import wilcoxon
 from ..table import Published
 from .published import SIGNIFICANCE
 
