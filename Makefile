@@ -73,10 +73,13 @@ bench: $(READY)
 figures: $(READY)
 	@$(BIN)/python -m reports.docs $(ARGS)
 
+# all extras but `field`: the rivals of the field study are no part of a checkout's packages
+EXTRAS := sampling nested dask gpc plots
+
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs uv on the path (pip install uv)."; exit 1; }
-	@uv pip compile pyproject.toml --group dev --all-extras --universal --fork-strategy fewest --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --no-header --upgrade --output-file requirements.lock
+	@uv pip compile pyproject.toml --group dev $(addprefix --extra ,$(EXTRAS)) --universal --fork-strategy fewest \
+	  --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade --output-file requirements.lock
 
 wheel: $(READY)
 	@$(BIN)/python -m hatchling build -t wheel

@@ -23,6 +23,7 @@ STUDIES: dict[str, str] = {
     "agreement": "validation.studies.agreement",
     "predictive-scores": "validation.studies.predictive_scores",
     "multiclass-calibration": "validation.studies.multiclass_calibration",
+    "field": "validation.studies.field",
 }
 """Name to module; each module has a constant STUDY."""
 

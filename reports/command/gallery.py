@@ -28,7 +28,7 @@ class Exhibit(NamedTuple):
 EXHIBITS = (
     Exhibit("ripley", ("section-7-1", *ON_EVERY_SET, "prior-sensitivity")),
     Exhibit("hea", ("evidence", "prior-sensitivity")),
-    Exhibit(None, ("map-of-trust", "calibration", "agreement", "predictive-scores", "multiclass-calibration")),
+    Exhibit(None, ("map-of-trust", "calibration", "agreement", "predictive-scores", "multiclass-calibration", "field")),
 )
 
 

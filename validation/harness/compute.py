@@ -32,7 +32,7 @@ from .data import StudyData
 from .json_values import as_json
 from .study import Study
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "jax", "numpyro", "arviz-base", "arviz-stats")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "jax", "numpyro", "arviz-base", "arviz-stats", "neo-ls-svm")
 # What a computation may end in without being a mistake in a program: chains that did not mix are a RuntimeError.
 _ERRORS = (ValueError, ArithmeticError, np.linalg.LinAlgError, RuntimeError, MemoryError)
 # Filters of warnings and thread limits belong to the process, so a Dask worker with threads takes one cell at a time.

@@ -1,0 +1,107 @@
+"""The page of the field study: the default classifier beside what a user would pick instead."""
+
+from __future__ import annotations
+
+from reports.frame.page import Page, Picture, Section
+from reports.frame.words import joined, number
+from validation.harness import StudyResult
+from validation.studies.field.methods import papers_parameters
+from validation.studies.field.sets import MOST_ROWS
+from validation.studies.field.summary import REFERENCE, WITHIN, Field, summarise
+
+from .figures import figure_critical, figure_ratios, figure_reliability, too_sure
+from .sentences import left_out, verdict
+from .tables import duel_table, key_table, set_table, title, yardstick_table
+
+__all__ = ["page"]
+
+INTRODUCTION = (
+    "What is the classifier worth to somebody who calls it with its defaults on data of their own? It is held against "
+    "what they would pick instead, on the same training and test rows. Log loss is what a probability costs when the "
+    "truth is known, in nats a row: smaller is better."
+)
+
+
+def methods_text() -> tuple[str, ...]:
+    """How it was done."""
+    rules = ", ".join(f'{name}="{value}"' for name, value in papers_parameters().items())
+    return (
+        "Data: sets of the KEEL repository and sets that the library ships. Columns of text become indicators; of "
+        f"more than {MOST_ROWS} rows a stratified sample of so many is taken. A repeat shuffles the rows into three "
+        "stratified folds, and each is tested by a model of the two others. Rows are the same for all methods, and "
+        "each method standardises inputs on its training rows.",
+        f"{title(REFERENCE)}: `BayesianLSSVC()`. Papers' rules: `BayesianLSSVC({rules})`. Logistic regression: C by "
+        "cross-validated log loss. SVC: C and width by accuracy on a grid of 5 × 5 in five folds, then Platt's map "
+        "from three. GPC: Laplace's approximation, RBF kernel by marginal likelihood, one class against the rest. "
+        "Random forest: 300 trees with two rows in a leaf or more. Gradient boosting: by histograms, as it comes. All "
+        "rivals but neo-ls-svm are scikit-learn's.",
+        "Probabilities below 10⁻⁶ count as that. Scores are means over all rows and over repeats; the Brier score runs "
+        "from 0 to 2; ECE has ten bins of confidence and a jackknife error over folds. Average ranks are compared by "
+        "Friedman's and Nemenyi's tests (Demšar, 2006). Standard errors of differences on a set are over paired rows; "
+        "repeats share all rows and folds most training rows, so that errors for new data of the same kind are larger.",
+    )
+
+
+def page(result: StudyResult) -> Page:
+    """Ranks, duels, losses and wins set by set, reliability."""
+    field = summarise(result)
+    return Page(
+        name=result.study,
+        title=result.title,
+        introduction=INTRODUCTION,
+        verdict=verdict(field),
+        key_table=key_table(field),
+        sections=tuple(_sections(field, result)),
+        methods=methods_text(),
+        result=result,
+        printed=(key_table(field),),
+    )
+
+
+def _sections(field: Field, result: StudyResult) -> list[Section]:
+    several = len(field.complete) > 1
+    found = [Section("Ranks", pictures=(_critical(field),), tables=(duel_table(field),))] if several else []
+    if field.yardsticks:
+        found.append(
+            Section("Losses and wins, set by set", pictures=(_ratios(field),), tables=(yardstick_table(field),))
+        )
+    found.append(Section("Reliability", (_sureness(field),), pictures=(_reliability(field),)))
+    found.append(Section("Every set", left_out(field, result), tables=(set_table(field),)))
+    return found
+
+
+def _critical(field: Field) -> Picture:
+    return Picture(
+        "ranks",
+        figure_critical(field),
+        f"Average ranks of {len(field.complete)} methods over {len(field.sets)} data sets, in log loss and in "
+        "accuracy, with bars over methods that are not told apart.",
+        "Average ranks, 1 the best. Methods under one grey bar differ by less than the critical difference of "
+        "Nemenyi's test at 5 %: over these sets they are not told apart.",
+    )
+
+
+def _ratios(field: Field) -> Picture:
+    return Picture(
+        "ratios",
+        figure_ratios(field),
+        f"Log loss of {title(REFERENCE)} over that of the better plain alternative, one mark a data set, losses on "
+        "top.",
+        f"To the right of 1 the default loses (orange), to the left it wins (blue); the dashed line is {WITHIN:.2f}. "
+        "Bars are two standard errors over paired rows; open squares are not clear.",
+    )
+
+
+def _reliability(field: Field) -> Picture:
+    return Picture(
+        "reliability",
+        figure_reliability(field),
+        "Share of correct decisions minus confidence, by confidence, one line a method, over all data sets.",
+        "Below zero a method is too sure, above it not sure enough. All sets have the same weight; the band is ± 0.05.",
+    )
+
+
+def _sureness(field: Field) -> str:
+    """How much each method is too sure on average."""
+    said = [f"{title(m)} {number(too_sure(field, m), '+.3f')}" for m in field.complete]
+    return f"Mean confidence minus share of correct decisions, above zero where a method is too sure: {joined(said)}."
