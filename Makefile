@@ -14,7 +14,7 @@ TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help report reproduce gallery test test-slow lint types check bench figures lock wheel clean python-check
+.PHONY: help report reproduce gallery test test-slow fuzz lint types check bench figures lock wheel clean python-check
 
 help:
 	@echo "make report     the report on Ripley's data: section 7.1 and four studies as HTML pages (about 3 minutes)"
@@ -22,6 +22,7 @@ help:
 	@echo "make reproduce  the papers' tables, ours beside theirs (hours; ARGS=--quick for minutes, TABLES=paper0-table1)"
 	@echo "make test       run the tests (a few minutes)"
 	@echo "make test-slow  run the tests that need longer"
+	@echo "make fuzz       thousands of hostile files and data (about an hour; FUZZ=5 for minutes, SEED=7 for other cases)"
 	@echo "make check      lint, types and tests, as continuous integration does"
 	@echo "make bench      the benchmark table (ratios measured side by side)"
 	@echo "make gallery    all studies at full size into reports/gallery (hours)"
@@ -53,6 +54,12 @@ gallery: $(READY)
 
 test: $(READY)
 	@$(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q $(ARGS)
+
+# FUZZ multiplies each slice of tests/fuzz; another SEED takes other cases
+FUZZ ?= 25
+SEED ?= 0
+fuzz: $(READY)
+	@$(TEST_ENV) BAYES_LSSVM_FUZZ=$(FUZZ) BAYES_LSSVM_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -n $(JOBS) -q tests/fuzz $(ARGS)
 
 # pytest's exit code 5 says that no test is marked slow
 test-slow: $(READY)

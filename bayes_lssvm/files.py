@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .base.archive import ModelFileError, read_state
+import numpy as np
+
+from .base.archive import ModelFileError, open_state
 from .estimators.classifier import BayesianLSSVC
 from .estimators.regressor import BayesianLSSVR
 from .estimators.state import save
+from .multiclass.decodings import DECODINGS
 
 __all__ = ["ModelFileError", "load", "save"]
 
@@ -18,12 +21,29 @@ _CLASSES: dict[str, type[BayesianLSSVC] | type[BayesianLSSVR]] = {
 
 
 def load(path: str | Path) -> BayesianLSSVC | BayesianLSSVR:
-    """Read a model that `save` wrote."""
-    state = read_state(path)
-    try:
+    """Read a model that `save` wrote.
+
+    A file from elsewhere can be opened safely: nothing in it is run, and it takes no more memory than a model of its
+    shapes. One that is damaged, or not a model, is refused with a `ModelFileError`.
+    """
+    with open_state(path) as state:
         kind = state.header["estimator"]
         if kind not in tuple(_CLASSES):
             raise ValueError(f"it holds an estimator of an unknown kind, {kind!r}")
-        return _CLASSES[kind]._from_state(state)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{path} is damaged: {error}") from error
+        model = _CLASSES[kind]._from_state(state)
+        _require_predictions(model)
+        return model
+
+
+def _require_predictions(model: BayesianLSSVC | BayesianLSSVR) -> None:
+    """Refuse a model that cannot predict at the mean of its inputs: settings and arrays are then not of one model."""
+    if isinstance(model, BayesianLSSVC) and model.decoding not in tuple(DECODINGS):
+        raise ValueError(f"there is no decoding {model.decoding!r}")
+    names = model.__dict__.pop("feature_names_in_", None)
+    with np.errstate(all="ignore"):
+        rows = model.standardiser_.mean[None]
+        found = model.predict(rows) if isinstance(model, BayesianLSSVR) else model.decision_function(rows)
+    if not np.isfinite(found).all():
+        raise ValueError("its predictions are not finite numbers")
+    if names is not None:
+        model.feature_names_in_ = names

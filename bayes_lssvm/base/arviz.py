@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
 _TAIL = 0.05  # the quantiles whose effective sample size is "tail"
+_UNPACKED, _UNPACKED_RATIO = 2**20, 4  # bytes that a file may unpack to, and more for each byte of it
 _FEWEST_WEIGHTS = 25  # a fifth of fewer would leave the generalised Pareto fit fewer than five points
 
 
@@ -184,8 +185,24 @@ def read_netcdf(path: str | Path) -> DataTree:
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}.")
     try:
+        _require_no_more_than_it_holds(path)
         return load_datatree(path, engine="h5netcdf")
-    except (OSError, KeyError, ValueError) as error:
+    except Exception as error:  # any exception here comes from what the file says
         raise ValueError(f"{path} cannot be read as a netCDF-4 file ({error}): is it whole, and the right file?") from (
             error
         )
+
+
+def _require_no_more_than_it_holds(path: Path) -> None:
+    """Refuse arrays that would unpack to much more than the file: what we write is not compressed."""
+    total = 0
+
+    def add(_: str, item: Any) -> None:
+        nonlocal total
+        total += getattr(item, "nbytes", 0)
+
+    with import_module("h5py").File(path) as file:
+        file.visititems(add)
+    size = path.stat().st_size
+    if total > _UNPACKED + _UNPACKED_RATIO * size:
+        raise ValueError(f"its {size} bytes would unpack to {total}")

@@ -88,7 +88,7 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
         return super()._state() | State({"zeta_star": centres.zeta_star}, arrays)
 
     def _restore(self, state: State) -> None:
-        arrays, n = state.arrays, len(state.arrays["X"])
+        arrays, n = state.arrays, state.shape("X")[0]
         state.require_shapes(
             {"members": (n, 2), "projected_mean": (2,), "inner": (2,), "centre": (2, n), "classes": (2,)}
         )

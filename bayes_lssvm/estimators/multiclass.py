@@ -46,11 +46,6 @@ def _has_probabilities(model: Any) -> bool:
     return True
 
 
-def _of_bit(arrays: dict[str, AnyArray], bit: int) -> dict[str, AnyArray]:
-    """The arrays of one member, under their own names."""
-    return {name.partition("/")[2]: array for name, array in arrays.items() if name.startswith(f"{bit}/")}
-
-
 def _member(state: State) -> BinaryLSSVC:
     """A member from its state, which may have the settings of a code book too."""
     known = BinaryLSSVC().get_params()
@@ -303,20 +298,23 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
     def restore(self, state: State) -> MulticlassLSSVC:
         """Be the classifier on standardised inputs that had this state."""
         header, arrays = state
-        d, classes = int(header["n_features"]), len(arrays["classes"])
-        bits = arrays["code_book"].shape[1]
+        d, (classes, bits) = int(header["n_features"]), state.shape("code_book")
         state.require_shapes({"classes": (classes,), "frequencies": (classes,), "code_book": (classes, bits)})
-        self.classes_, self.code_book_ = arrays["classes"], arrays["code_book"]
-        self.training_frequencies_, self.log_evidence_ = arrays["frequencies"], header["log_evidence"]
+        self.classes_, self.code_book_ = arrays["classes"], code_book(arrays["code_book"], classes)
+        self.training_frequencies_, self.log_evidence_ = arrays["frequencies"], float(header["log_evidence"])
         self.standardiser_, self.n_features_in_ = Standardiser.identity(d), d
         self.provenance_, self.design_ = header["provenance"], None
         if "shared_kernel" in header:
-            state.require_shapes({"inputs": (len(arrays["labels"]), d)})
-            self._share(arrays["inputs"], arrays["labels"], kernel_from_dict(header["shared_kernel"]), refine=False)
+            points = state.shape("labels")[0]
+            state.require_shapes({"labels": (points,), "inputs": (points, d)})
+            labels = arrays["labels"]
+            if labels.dtype.kind != "i" or not np.array_equal(np.unique(labels), np.arange(classes)):
+                raise ValueError(f"labels are not the numbers of {classes} classes")
+            self._share(arrays["inputs"], labels, kernel_from_dict(header["shared_kernel"]), refine=False)
             return self
         if len(header["members"]) != bits:
             raise ValueError(f"it has {len(header['members'])} members for {bits} bits")
-        self.members_ = [_member(State(own, _of_bit(arrays, bit))) for bit, own in enumerate(header["members"])]
+        self.members_ = [_member(state.below(f"{bit}/", own)) for bit, own in enumerate(header["members"])]
         return self
 
     # --- predictions -----------------------------------------------------------------------------------------------

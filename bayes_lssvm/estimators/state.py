@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 
 from ..base.archive import State, write_state
+from ..base.errors import require_positive
 from ..base.standardisation import Standardiser
 from ..kernels import Kernel, kernel_from_dict
 from ..levels.level1 import DualPosterior
-from ..levels.level2 import Level2, Mode
+from ..levels.level2 import Level2, Mode, Status
 from ..levels.level3 import ErrorBars, Level3
 
 Model = TypeVar("Model")
@@ -50,13 +52,18 @@ def surface_state(model: Any) -> State:
 def with_surface(cls: type[Model], state: State) -> Model:
     """An estimator with its settings, the names and scales of its inputs, and nothing learnt."""
     header, arrays = state
-    d, names = int(header["n_features"]), header["feature_names"]
-    if names is not None and len(names) != d:
+    d, names = header["n_features"], header["feature_names"]
+    described = isinstance(d, int) and not isinstance(d, bool)
+    if names is not None:
+        described = described and len(names) == d and all(isinstance(name, str) for name in names)
+    if not described:
         raise ValueError(f"its header does not describe {d} inputs")
     state.require_shapes({"mean": (d,), "scale": (d,)})
     model: Any = cls(**{name: _unplain(value) for name, value in header["params"].items()})
     model.standardiser_ = Standardiser(arrays["mean"], arrays["scale"])
-    model.n_features_in_ = header["n_features"]
+    if not (model.standardiser_.scale > 0).all():
+        raise ValueError("scale holds numbers that are not positive")
+    model.n_features_in_ = d
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
     model.provenance_ = header["provenance"]
@@ -111,28 +118,56 @@ def design_state(model: Any) -> State:
 
 
 def restore_design(model: Any, state: State) -> None:
-    """The design into an estimator whose surface is restored; arrays that do not belong together are refused."""
+    """The design into an estimator whose surface is restored; what does not belong together is refused."""
     header, arrays = state
-    n, width = arrays["X"].shape
+    n, width = state.shape("X")
     columns = header["columns"]
     if len(columns) != width or not all(isinstance(c, int) and 0 <= c < model.n_features_in_ for c in columns):
         raise ValueError(f"its header does not describe {width} inputs")
     state.require_shapes({"X": (n, width), "y": (n,), "alpha": (n,), "inverse_factor": (n, n), "kernel_means": (n,)})
-    spec = header["level3"]
-    level2 = Level2(**(spec["level2"] | {"modes": tuple(Mode(*mode) for mode in spec["level2"]["modes"])}))
-    bars = {name: ErrorBars(*spec[name]) for name in ("mackay", "hessian")}
-    model.level3_ = Level3(**(spec | bars | {"level2": level2, "prior_sd": tuple(spec["prior_sd"])}))
+    model.level3_ = _level3(header["level3"], n)
     model.kernel_ = kernel_from_dict(header["kernel"])
+    model.kernel_.check_width(width)
+    level2 = model.level3_.level2
+    model.X_fit_, model.y_fit_ = arrays["X"], arrays["y"]
     model.posterior_ = DualPosterior(
         model.kernel_,
-        arrays["X"],
+        model.X_fit_,
         arrays["alpha"],
-        float(header["intercept"]),
+        _finite("intercept", header["intercept"]),
         level2.mu,
         level2.zeta,
         np.asfortranarray(arrays["inverse_factor"]),
         arrays["kernel_means"],
     )
-    model.X_fit_, model.y_fit_ = arrays["X"], arrays["y"]
     model.columns_ = np.array(columns, dtype=int)
     model.refinement_ = model.press_ = None
+
+
+def _level3(spec: dict[str, Any], n: int) -> Level3:
+    """Levels 2 and 3 of a model of n points; error bars may be undefined, the parameters themselves may not."""
+    level2 = Level2(**(spec["level2"] | {"modes": tuple(Mode(*map(_number, m)) for m in spec["level2"]["modes"])}))
+    for name in ("mu", "zeta", "gamma"):
+        require_positive(f"its {name}", getattr(level2, name))
+    for name in ("gamma_eff", "d_eff", "log_evidence", "log_gain"):
+        _finite(name, getattr(level2, name))
+    if level2.n != n or level2.status not in get_args(Status):
+        raise ValueError(f"its header does not describe {n} points")
+    bars = {name: ErrorBars(*map(_number, spec[name])) for name in ("mackay", "hessian")}
+    level3 = Level3(**(spec | bars | {"level2": level2, "prior_sd": tuple(map(_number, spec["prior_sd"]))}))
+    for name in ("log_evidence", "log_evidence_without_occam", "log_occam_factor"):
+        _finite(name, getattr(level3, name))
+    return level3
+
+
+def _number(value: Any) -> float:
+    """A number of a header, which may be nan or infinite."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{value!r} stands where a number must")
+    return float(value)
+
+
+def _finite(name: str, value: Any) -> float:
+    if not math.isfinite(_number(value)):
+        raise ValueError(f"its {name} is {value!r}, not a finite number")
+    return float(value)

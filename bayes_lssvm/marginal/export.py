@@ -22,6 +22,7 @@ from tqdm.auto import tqdm
 
 from .._version import __version__
 from ..base.arviz import datatree, read_netcdf, write_netcdf
+from ..base.provenance import data_hash
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, kernel_from_dict
 from ..linalg.spectrum import CentredSpectrum
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 FORMAT = "bayes-lssvm posterior"
 VERSION = 1
+_CHECKSUM = "sha256"
+_READ = ("constant_data", "observed_data", "rule_data", "chains_data")
 _MOST_EXACT = 64
 _SNAPPED = 33
 
@@ -141,7 +144,20 @@ def save(tree: DataTree, state: PosteriorState, predictive: Predictive, path: st
         }
         own |= {name: (v, ["chain_number", "draw_number"]) for name, v in state.chains.statistics.items()}
         _attach(tree, "chains_data", own)
+    tree.attrs[_CHECKSUM] = _checksum(tree)
     return write_netcdf(tree, path)
+
+
+def _checksum(tree: DataTree) -> str:
+    """SHA-256 over what `load` reads: the attributes of the root, inputs, targets, rule and chains."""
+    told = [f"{k}={v if isinstance(v, str) else float(v)!r}" for k, v in sorted(tree.attrs.items()) if k != _CHECKSUM]
+    kept = [(f"{group}/{name}", np.asarray(v.values)) for group in _READ for name, v in sorted(_variables(tree, group))]
+    names = "\n".join([*told, *(name for name, _ in kept)])
+    return data_hash(np.frombuffer(names.encode(), dtype=np.uint8), *(np.asarray(a, dtype=float) for _, a in kept))
+
+
+def _variables(tree: DataTree, group: str) -> list[tuple[str, Any]]:
+    return [(str(name), v) for name, v in tree[group].data_vars.items()] if group in tree.children else []
 
 
 def _attach(tree: DataTree, group: str, variables: dict[str, tuple[AnyArray, list[str]]]) -> None:
@@ -156,15 +172,17 @@ def load(path: str | Path) -> tuple[PosteriorState, Predictive]:
     attributes = tree.attrs
     if attributes.get("format") != FORMAT:
         raise PosteriorFileError(f"{path} is a netCDF file, but not a posterior of bayes-lssvm.")
-    if int(attributes.get("format_version", -1)) != VERSION:
+    if attributes.get("format_version") != VERSION:
         raise PosteriorFileError(
             f"{path} has format version {attributes.get('format_version')}, written by bayes-lssvm "
             f"{attributes.get('bayes_lssvm_version')}; this version reads format {VERSION}. Its groups can still be "
             "read by ArviZ or xarray; make the posterior again to predict with it."
         )
     try:
+        if _CHECKSUM in attributes and _checksum(tree) != attributes[_CHECKSUM]:  # earlier files have none
+            raise ValueError("its checksum is not that of its content")
         return _restored(tree)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except Exception as error:  # any exception here comes from what the file says
         raise PosteriorFileError(f"{path} is damaged: {error!r}. Make the posterior again.") from error
 
 
@@ -181,6 +199,8 @@ def _restored(tree: DataTree) -> tuple[PosteriorState, Predictive]:
     if "chains_data" in tree.children:
         stored = {str(name): np.asarray(v.values) for name, v in tree["chains_data"].data_vars.items()}
         chains = Chains(stored.pop("chain_points"), stored)
+    X = np.asarray(tree["constant_data"]["X"].values, dtype=float)
+    y = np.asarray(tree["observed_data"]["y"].values, dtype=float)
     state = PosteriorState(
         method=str(attributes["method"]),
         kernel=kernel,
@@ -190,14 +210,21 @@ def _restored(tree: DataTree) -> tuple[PosteriorState, Predictive]:
         names=tuple(json.loads(attributes["names"])),
         nodes=rule["nodes"],
         weights=rule["weights"],
-        X=np.asarray(tree["constant_data"]["X"].values, dtype=float),
-        y=np.asarray(tree["observed_data"]["y"].values, dtype=float),
+        X=X,
+        y=y,
         provenance=json.loads(attributes["provenance"]),
         tail=float(attributes["tail"]),
         diagnostics=json.loads(attributes["diagnostics"]),
         chains=chains,
     )
+    _require_finite({**rule, "X": X, "y": y, "log evidence": np.array(state.log_evidence)})
     return state, Predictive(tuple(nodes), rule["points"])
+
+
+def _require_finite(arrays: dict[Any, AnyArray]) -> None:
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} holds numbers that are not finite")
 
 
 class LatentDraws(NamedTuple):
