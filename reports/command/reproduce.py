@@ -16,10 +16,10 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from validation.harness import SIZES, Size, StudyResult, run, stored
+from validation.harness import SIZES, Size, Study, StudyResult, run, stored
 from validation.harness.store import CellStore
 from validation.papers.files import write_table
-from validation.papers.selection import Selected, with_failures
+from validation.papers.selection import selected, with_failures
 from validation.papers.text import as_text
 from validation.registry import TABLES, chosen, get_study, get_table
 
@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
-def selection(options: argparse.Namespace, size: Size) -> tuple[tuple[Selected, ...], list[str]]:
+def selection(options: argparse.Namespace, size: Size) -> tuple[tuple[Study, ...], list[str]]:
     """What is to be run, everything checked, and remarks; raises ValueError or OSError with a sentence."""
     if options.jobs < 1:
         raise ValueError(f"--jobs is the number of processes: at least 1, but got {options.jobs}.")
@@ -63,7 +63,7 @@ def selection(options: argparse.Namespace, size: Size) -> tuple[tuple[Selected, 
     names = chosen(options.tables, TABLES, "table")
     parts, remarks = [], []
     for name in names:
-        part = Selected(get_study(name), tuple(options.sets), options.randomisations, tuple(options.algorithms))
+        part = selected(get_study(name), tuple(options.sets), options.randomisations, tuple(options.algorithms))
         try:
             cells = part.cells(None, size)
         except ValueError as error:
@@ -81,11 +81,11 @@ def selection(options: argparse.Namespace, size: Size) -> tuple[tuple[Selected, 
     return tuple(parts), remarks
 
 
-def set_aside(part: Selected, size: Size, cells: Path) -> None:
+def set_aside(part: Study, size: Size, cells: Path) -> None:
     """Move the finished cells of a part out of the way, after saying how many there are."""
     if (before := stored(part, size=size, folder=cells)) is None:
         return
-    store = CellStore(cells, part.study, None, size)
+    store = CellStore(cells, get_study(part.name), None, size)
     print(
         f"{part.name}: {len(before.cells)} finished cells are set aside in {store.next_aside()} and computed again.",
         file=sys.stderr,
@@ -93,16 +93,16 @@ def set_aside(part: Selected, size: Size, cells: Path) -> None:
     store.set_aside(part.cells(None, size))
 
 
-def reproduce(part: Selected, size: Size, options: argparse.Namespace) -> StudyResult:
+def reproduce(part: Study, size: Size, options: argparse.Namespace) -> StudyResult:
     """Run a part of a table, write its files, print it; returns all that is there of the table."""
     cells = options.output / "cells"
     if options.fresh:
         set_aside(part, size, cells)
-    elif (before := stored(part.study, size=size, folder=cells)) is not None:
+    elif (before := stored(get_study(part.name), size=size, folder=cells)) is not None:
         print(f"{part.name}: {len(before.cells)} finished cells are kept in {before.folder}.", file=sys.stderr)
     result = run(part, None, size=size, folder=cells, jobs=options.jobs, scheduler=options.scheduler)
     failed = [finished for finished in result.cells if finished.error is not None]
-    everything = stored(part.study, size=size, folder=cells)
+    everything = stored(get_study(part.name), size=size, folder=cells)
     shown = result if everything is None else with_failures(everything, failed)
     table = get_table(shown)
     make = getattr(import_module(TABLES[part.name]), "statistics", None)

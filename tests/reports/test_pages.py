@@ -49,6 +49,7 @@ class ChainStudy:
     title: str = "Chains on a line"
     version: int = 1
     needs_data: bool = True
+    own_data: str = ""
 
     def cells(self, data, size):
         if data.task != "classification":

@@ -165,8 +165,7 @@ def _provenance(
         "date": dates[-1],
         "seconds": sum(f.seconds for f in finished),
     }
-    own_data = getattr(study, "own_data", "")
-    return {**record, "data": own_data} if own_data else record
+    return {**record, "data": study.own_data} if study.own_data else record
 
 
 def _several(values: Any) -> str:

@@ -6,74 +6,47 @@ Cells of a part have the keys and identities of the whole table's, so parts that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from validation.harness import SIZES, Cell, CellResult, FinishedCell, Size, Study, StudyData, StudyResult, stored
-
-from .table import OWN_DATA
+from validation.harness import SIZES, Cell, FinishedCell, Size, Study, StudyData, StudyResult, stored
 
 
-@dataclass(frozen=True)
-class Selected:
-    """A study with some of its cells.
+def selected(
+    study: Study, sets: tuple[str, ...] = (), randomisations: int | None = None, algorithms: tuple[str, ...] = ()
+) -> Study:
+    """A study with some of its cells, which are kept where those of the whole are.
 
-    Attributes
+    Parameters
     ----------
     study : Study
-    sets : tuple of str
-        Data sets; empty for all.
+    sets, algorithms : tuple of str
+        Data sets and algorithms; empty for all.
     randomisations : int or None
         The first so many.
-    algorithms : tuple of str
-        Algorithms; empty for all.
     """
+    return replace(study, cells=partial(_part, study, sets, randomisations, algorithms))
 
-    study: Study
-    sets: tuple[str, ...] = ()
-    randomisations: int | None = None
-    algorithms: tuple[str, ...] = ()
 
-    @property
-    def name(self) -> str:
-        """As of the whole, so that cells are kept in one place."""
-        return self.study.name
-
-    @property
-    def title(self) -> str:
-        """As of the whole."""
-        return self.study.title
-
-    @property
-    def version(self) -> int:
-        """As of the whole."""
-        return self.study.version
-
-    @property
-    def needs_data(self) -> bool:
-        """As of the whole."""
-        return self.study.needs_data
-
-    @property
-    def own_data(self) -> str:
-        """As of every table."""
-        return OWN_DATA
-
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """The cells of the part; a data set or an algorithm without any is refused."""
-        cells = self.study.cells(data, size)
-        for what, names, of in (("data set", self.sets, set_of), ("algorithm", self.algorithms, algorithm_of)):
-            known = [name for name in dict.fromkeys(map(of, cells)) if name]
-            for name in names:
-                if name not in known:
-                    has = ", ".join(known) or "none"
-                    raise ValueError(f"{self.name} has no {what} {name!r} at size {size!r} here; it has {has}.")
-            cells = [cell for cell in cells if not names or of(cell) in names]
-        return [c for c in cells if self.randomisations is None or randomisation_of(c) < self.randomisations]
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """As of the whole."""
-        return self.study.compute(cell, data)
+def _part(
+    study: Study,
+    sets: tuple[str, ...],
+    randomisations: int | None,
+    algorithms: tuple[str, ...],
+    data: StudyData | None,
+    size: Size,
+) -> list[Cell]:
+    """The cells of the part; a data set or an algorithm without any is refused."""
+    cells = study.cells(data, size)
+    for what, names, of in (("data set", sets, set_of), ("algorithm", algorithms, algorithm_of)):
+        known = [name for name in dict.fromkeys(map(of, cells)) if name]
+        for name in names:
+            if name not in known:
+                has = ", ".join(known) or "none"
+                raise ValueError(f"{study.name} has no {what} {name!r} at size {size!r} here; it has {has}.")
+        cells = [cell for cell in cells if not names or of(cell) in names]
+    return [c for c in cells if randomisations is None or randomisation_of(c) < randomisations]
 
 
 def set_of(cell: Cell) -> str:

@@ -11,12 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-OWN_DATA = "as the table names them; each cell holds the hash of its set"
-"""Where the data of a table come from, for its provenance."""
+from validation.harness import Study
+
+table_study = partial(Study, needs_data=False, own_data="as the table names them; each cell holds the hash of its set")
+"""The study behind a table."""
 
 Verdict = Literal["reproduced", "better", "worse", "ours alone", "not computed"]
 

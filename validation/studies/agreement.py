@@ -28,7 +28,7 @@ from bayes_lssvm.marginal import HyperPosterior
 from bayes_lssvm.priors import HyperPrior, Normal
 from models import GaussianProcess, WeightSpace, features, sample
 from validation.estimates import bridge_numpyro
-from validation.harness import Cell, CellResult, Check, Size, StudyData
+from validation.harness import Cell, CellResult, Check, Size, Study
 
 PRIOR = HyperPrior(Normal(0.0, 3.0), Normal(0.0, 3.0), Normal(0.0, 1.0))
 MOMENT_LIMIT, EVIDENCE_LIMIT = 4.0, 3.0
@@ -187,25 +187,16 @@ def checks_of(found: Agreement) -> tuple[Check, ...]:
     )
 
 
-@dataclass(frozen=True)
-class AgreementStudy:
-    """A cell is a comparison."""
+def cells(data: None, size: Size) -> list[Cell]:
+    """The comparisons of a size."""
+    return [Cell(c.key, {**asdict(c), "kernel": repr(c.kernel)}) for c in _of_size(size)]
 
-    name: str = "agreement"
-    title: str = "Four ways to the same posterior"
-    version: int = 1
-    needs_data: bool = False
-    own_data: str = "Ripley's data and Pima Indians Diabetes, as each comparison says"
 
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """The comparisons of a size."""
-        return [Cell(c.key, {**asdict(c), "kernel": repr(c.kernel)}) for c in _of_size(size)]
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """One comparison."""
-        comparison = replace(COMPARISONS[cell.key], draws=cell.settings["draws"])
-        found = compare(comparison, cell.seed)
-        return CellResult(asdict(found), checks_of(found))
+def compute(cell: Cell, data: None) -> CellResult:
+    """One comparison."""
+    comparison = replace(COMPARISONS[cell.key], draws=cell.settings["draws"])
+    found = compare(comparison, cell.seed)
+    return CellResult(asdict(found), checks_of(found))
 
 
 def _of_size(size: Size) -> list[Comparison]:
@@ -215,4 +206,12 @@ def _of_size(size: Size) -> list[Comparison]:
     return linear if size == "quick" else [replace(c, draws=500) for c in linear if c.program == "weight space"]
 
 
-STUDY = AgreementStudy()
+STUDY = Study(
+    name="agreement",
+    title="Four ways to the same posterior",
+    cells=cells,
+    compute=compute,
+    needs_data=False,
+    own_data="Ripley's data and Pima Indians Diabetes, as each comparison says",
+)
+"""A cell is a comparison."""

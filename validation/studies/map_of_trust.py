@@ -18,7 +18,6 @@ importance-corrected one with its k̂, and quadrature, which is exact. Grades ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +28,7 @@ from bayes_lssvm.estimators import BayesianLSSVR
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.marginal.ladder import quadrature_check
 from bayes_lssvm.trust import LIMITS, ladder, worst_change
-from validation.harness import Cell, CellResult, Size, StudyData
+from validation.harness import Cell, CellResult, Size, Study
 from validation.ladder import PRIOR
 
 _TOLERANCE = 1e-5
@@ -180,39 +179,31 @@ GRIDS: dict[Size, Grid] = {
 }
 
 
-@dataclass(frozen=True)
-class MapOfTrust:
-    """A cell is one N, one signal-to-noise ratio and one place, with several sets."""
+def cells(data: None, size: Size) -> list[Cell]:
+    """One cell for each point of the grid; each has a seed of its own."""
+    grid = GRIDS[size]
+    wanted = [
+        (Simulation(n, place.d, place.width, place.assumed, snr), sets)
+        for place in grid.places
+        for n, sets in grid.sets.items()
+        for snr in grid.snrs
+        if place.assumed == place.width or (n <= _MOST_MISTAKEN and snr <= _LOUDEST_MISTAKEN)
+    ]
+    return [
+        Cell(
+            key=f"d{p.d}_w{p.width:g}_a{p.assumed:g}_n{p.n}_s{p.snr:g}",
+            settings={**p._asdict(), "sigma": p.sigma, "assumed_sigma": p.assumed_sigma, "sets": sets},
+            seed=_seed_of(p),
+        )
+        for p, sets in wanted
+    ]
 
-    name: str = "map-of-trust"
-    title: str = "Map of trust: where the evidence framework works"
-    version: int = 1
-    needs_data: bool = False
 
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """One cell for each point of the grid; each has a seed of its own."""
-        grid = GRIDS[size]
-        wanted = [
-            (Simulation(n, place.d, place.width, place.assumed, snr), sets)
-            for place in grid.places
-            for n, sets in grid.sets.items()
-            for snr in grid.snrs
-            if place.assumed == place.width or (n <= _MOST_MISTAKEN and snr <= _LOUDEST_MISTAKEN)
-        ]
-        return [
-            Cell(
-                key=f"d{p.d}_w{p.width:g}_a{p.assumed:g}_n{p.n}_s{p.snr:g}",
-                settings={**p._asdict(), "sigma": p.sigma, "assumed_sigma": p.assumed_sigma, "sets": sets},
-                seed=_seed_of(p),
-            )
-            for p, sets in wanted
-        ]
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """Every set of a cell, as columns."""
-        problem = Simulation(**{name: cell.settings[name] for name in Simulation._fields})
-        sets = [measure(problem, cell.seed, index) for index in range(cell.settings["sets"])]
-        return CellResult({"sets": _columns(sets)}, (quadrature_check(max(_columns(sets)["quadrature_error"])),))
+def compute(cell: Cell, data: None) -> CellResult:
+    """Every set of a cell, as columns."""
+    problem = Simulation(**{name: cell.settings[name] for name in Simulation._fields})
+    sets = [measure(problem, cell.seed, index) for index in range(cell.settings["sets"])]
+    return CellResult({"sets": _columns(sets)}, (quadrature_check(max(_columns(sets)["quadrature_error"])),))
 
 
 def _seed_of(problem: Simulation) -> int:
@@ -225,4 +216,11 @@ def _columns(sets: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
     return {name: [found[name] for found in sets] for name in sets[0]}
 
 
-STUDY = MapOfTrust()
+STUDY = Study(
+    name="map-of-trust",
+    title="Map of trust: where the evidence framework works",
+    cells=cells,
+    compute=compute,
+    needs_data=False,
+)
+"""A cell is one N, one signal-to-noise ratio and one place, with several sets."""

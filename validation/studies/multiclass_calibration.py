@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +33,7 @@ from bayes_lssvm.base.provenance import provenance
 from bayes_lssvm.base.standardisation import Standardiser
 from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.multiclass import MulticlassLSSVC, votes
-from validation.harness import Cell, CellResult, FinishedCell, Size, StudyData
+from validation.harness import Cell, CellResult, FinishedCell, Size, Study
 from validation.harness.scores import Decisions, calibration_gain, paired_gain, pooled_calibration_error, score
 
 SETS = ("veh", "gla", "led", "wine")
@@ -172,25 +171,16 @@ def _pooled(found: Sequence[Outcome], reference: Sequence[Outcome]) -> Compared:
     return Compared(pooled_calibration_error(ours), *calibration_gain(ours, theirs))
 
 
-@dataclass(frozen=True)
-class MulticlassCalibration:
-    """A cell is a randomisation of a data set, with every method."""
+def cells(data: None, size: Size) -> list[Cell]:
+    """Data set by randomisation."""
+    names, count = SIZES[size]
+    return [Cell(f"{name}.{k:02d}", {"data": name}, k) for name in names for k in range(count)]
 
-    name: str = "multiclass-calibration"
-    title: str = "Calibration of multiclass probabilities"
-    version: int = 1
-    needs_data: bool = False
-    own_data: str = "as each cell names them"
 
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """Data set by randomisation."""
-        names, count = SIZES[size]
-        return [Cell(f"{name}.{k:02d}", {"data": name}, k) for name in names for k in range(count)]
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """All methods on one randomisation."""
-        found = split_outcomes(cell.settings["data"], cell.seed)
-        return CellResult({method: {"scores": o.scores, **o.decisions._asdict()} for method, o in found.items()})
+def compute(cell: Cell, data: None) -> CellResult:
+    """All methods on one randomisation."""
+    found = split_outcomes(cell.settings["data"], cell.seed)
+    return CellResult({method: {"scores": o.scores, **o.decisions._asdict()} for method, o in found.items()})
 
 
 def summaries(cells: Sequence[FinishedCell]) -> list[Summary]:
@@ -237,4 +227,12 @@ def _plain(row: Summary) -> dict[str, Any]:
     return {key: value._asdict() if isinstance(value, Compared) else value for key, value in row._asdict().items()}
 
 
-STUDY = MulticlassCalibration()
+STUDY = Study(
+    name="multiclass-calibration",
+    title="Calibration of multiclass probabilities",
+    cells=cells,
+    compute=compute,
+    needs_data=False,
+    own_data="as each cell names them",
+)
+"""A cell is a randomisation of a data set, with every method."""

@@ -13,7 +13,6 @@ classifiers see the same rows. Scores of the test part are the binary ones of `v
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from sklearn.model_selection import train_test_split
 
 from bayes_lssvm import BayesianLSSVC, FullyBayesianLSSVC, datasets
 from bayes_lssvm.base.typing import AnyArray, Array
-from validation.harness import Cell, CellResult, FinishedCell, Size, StudyData
+from validation.harness import Cell, CellResult, FinishedCell, Size, Study
 from validation.harness.scores import BinaryScores, Gain, binary_scores, paired_gain
 
 METHODS: dict[str, Any] = {"plug-in": BayesianLSSVC, "fully Bayesian": FullyBayesianLSSVC}
@@ -56,26 +55,17 @@ def split(name: str, seed: int) -> Split:
     return Split(X[rows], y[rows], X[held_out], y[held_out])
 
 
-@dataclass(frozen=True)
-class PredictiveScores:
-    """A cell is a randomisation of a data set; its values are scores by classifier."""
+def cells(data: None, size: Size) -> list[Cell]:
+    """Data set by randomisation."""
+    counts = {name: 1 if has_test_set(name) else RANDOMISATIONS[size] for name in SETS[size]}
+    return [Cell(f"{name}.{k:02d}", {"data": name}, k) for name, count in counts.items() for k in range(count)]
 
-    name: str = "predictive-scores"
-    title: str = "Class probabilities: plug-in against fully Bayesian"
-    version: int = 1
-    needs_data: bool = False
-    own_data: str = "as each cell names them"
 
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """Data set by randomisation."""
-        counts = {name: 1 if has_test_set(name) else RANDOMISATIONS[size] for name in SETS[size]}
-        return [Cell(f"{name}.{k:02d}", {"data": name}, k) for name, count in counts.items() for k in range(count)]
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """Both classifiers on one randomisation."""
-        X, y, X_test, y_test = split(cell.settings["data"], cell.seed)
-        found = {name: maker().fit(X, y).predict_proba(X_test)[:, 1] for name, maker in METHODS.items()}
-        return CellResult({name: binary_scores(p, y_test)._asdict() for name, p in found.items()})
+def compute(cell: Cell, data: None) -> CellResult:
+    """Both classifiers on one randomisation."""
+    X, y, X_test, y_test = split(cell.settings["data"], cell.seed)
+    found = {name: maker().fit(X, y).predict_proba(X_test)[:, 1] for name, maker in METHODS.items()}
+    return CellResult({name: binary_scores(p, y_test)._asdict() for name, p in found.items()})
 
 
 class Comparison(NamedTuple):
@@ -103,4 +93,12 @@ def comparisons(cells: Sequence[FinishedCell]) -> list[Comparison]:
     return result
 
 
-STUDY = PredictiveScores()
+STUDY = Study(
+    name="predictive-scores",
+    title="Class probabilities: plug-in against fully Bayesian",
+    cells=cells,
+    compute=compute,
+    needs_data=False,
+    own_data="as each cell names them",
+)
+"""A cell is a randomisation of a data set; its values are scores by classifier."""

@@ -25,7 +25,7 @@ the range of σ in which the library looks, and is told apart from the others.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +36,7 @@ from bayes_lssvm.marginal import HyperPosterior, marginalise
 from bayes_lssvm.marginal.ladder import quadrature_check
 from bayes_lssvm.priors import Box, HyperPrior, LogPrior, Normal, hyper_prior_from_dict
 from bayes_lssvm.search.refinement import refine
-from validation.harness import Cell, CellResult, Size, StudyData
+from validation.harness import Cell, CellResult, Size, Study, StudyData
 from validation.ladder import spread_rows
 
 TAIL_LIMIT = 1e-3  # of the integrand's maximum, at an end of the range of σ or γ
@@ -89,69 +89,57 @@ PLANS: dict[Size, PriorsOfSize] = {
 }
 
 
-@dataclass(frozen=True)
-class PriorSensitivity:
-    """A cell is one prior on the targets as they are, or permuted."""
+def cells(data: StudyData, size: Size) -> list[Cell]:
+    """The reference first; others change all parameters, one of them, or the targets."""
+    plan = PLANS[size]
 
-    name: str = "prior-sensitivity"
-    title: str = "Prior sensitivity: what the answers owe to the prior"
-    version: int = 1
-    needs_data: bool = True
-
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """The reference first; others change all parameters, one of them, or the targets."""
-        plan = PLANS[size]
-
-        def cell(key: str, group: str, variant: Variant, prior: HyperPrior, permuted: bool = False) -> Cell:
-            settings = {
-                "group": group,
-                "label": variant.label,
-                "prior": prior.to_dict(),
-                "permuted": permuted,
-                "rows": plan.rows,
-            }
-            return Cell(key, settings, SEED)
-
-        found = [cell(f"all_{v.key}", "all", v, HyperPrior(v.prior, v.prior, v.prior)) for v in plan.together]
-        found += [
-            cell(f"{name}_{v.key}", name, v, _with(name, v.prior))
-            for name in PARAMETERS
-            for v in plan.alone
-            if v.prior != REFERENCE.mu
-        ]
-        found += [
-            cell(f"permuted_{v.key}", "all", v, HyperPrior(v.prior, v.prior, v.prior), True) for v in plan.permuted
-        ]
-        return sorted(found, key=lambda one: one.key != REFERENCE_KEY)
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """Evidence, Bayes factors, moments and predictions under one prior."""
-        if data is None:
-            raise ValueError("The study of prior sensitivity needs data.")
-        prior = hyper_prior_from_dict(cell.settings["prior"])
-        X, y = spread_rows(data.X, data.y, cell.settings["rows"], cell.seed)
-        width = refine(RBF(1.0), X, y, occam=False).kernel
-        permuted = bool(cell.settings["permuted"])
-        if permuted:
-            y = np.random.default_rng(cell.seed).permutation(y)
-        parts = {"held": _posterior(X, y, width, prior, fixed=True), "linear": _posterior(X, y, Linear(), prior)}
-        if not permuted:
-            parts["rbf"] = _posterior(X, y, RBF(1.0), prior)
-        whole = parts["held" if permuted else "rbf"]
-        names = [name.removeprefix("log_") for name in whole.names if name != "log_gamma"]
-        mean, sd = whole.mean(), whole.sd()
-        values: dict[str, Any] = {
-            "n_used": len(y),
-            "log_evidence": {name: part.log_evidence for name, part in parts.items()},
-            "held_sigma": float(np.exp(width.log_params[0])),
-            "mean": {name: mean[f"log_{name}"] for name in names},
-            "sd": {name: sd[f"log_{name}"] for name in names},
-            "tail": max(part.tail for part in parts.values()),
+    def cell(key: str, group: str, variant: Variant, prior: HyperPrior, permuted: bool = False) -> Cell:
+        settings = {
+            "group": group,
+            "label": variant.label,
+            "prior": prior.to_dict(),
+            "permuted": permuted,
+            "rows": plan.rows,
         }
-        if not permuted:
-            values |= {"sigma": selected_sigma(whole), **_predictions(whole, data, X, cell.seed)}
-        worst = _worst_error(parts.values(), whole=cell.key == REFERENCE_KEY)
-        return CellResult(values, (quadrature_check(worst),))
+        return Cell(key, settings, SEED)
+
+    found = [cell(f"all_{v.key}", "all", v, HyperPrior(v.prior, v.prior, v.prior)) for v in plan.together]
+    found += [
+        cell(f"{name}_{v.key}", name, v, _with(name, v.prior))
+        for name in PARAMETERS
+        for v in plan.alone
+        if v.prior != REFERENCE.mu
+    ]
+    found += [cell(f"permuted_{v.key}", "all", v, HyperPrior(v.prior, v.prior, v.prior), True) for v in plan.permuted]
+    return sorted(found, key=lambda one: one.key != REFERENCE_KEY)
+
+
+def compute(cell: Cell, data: StudyData) -> CellResult:
+    """Evidence, Bayes factors, moments and predictions under one prior."""
+    prior = hyper_prior_from_dict(cell.settings["prior"])
+    X, y = spread_rows(data.X, data.y, cell.settings["rows"], cell.seed)
+    width = refine(RBF(1.0), X, y, occam=False).kernel
+    permuted = bool(cell.settings["permuted"])
+    if permuted:
+        y = np.random.default_rng(cell.seed).permutation(y)
+    parts = {"held": _posterior(X, y, width, prior, fixed=True), "linear": _posterior(X, y, Linear(), prior)}
+    if not permuted:
+        parts["rbf"] = _posterior(X, y, RBF(1.0), prior)
+    whole = parts["held" if permuted else "rbf"]
+    names = [name.removeprefix("log_") for name in whole.names if name != "log_gamma"]
+    mean, sd = whole.mean(), whole.sd()
+    values: dict[str, Any] = {
+        "n_used": len(y),
+        "log_evidence": {name: part.log_evidence for name, part in parts.items()},
+        "held_sigma": float(np.exp(width.log_params[0])),
+        "mean": {name: mean[f"log_{name}"] for name in names},
+        "sd": {name: sd[f"log_{name}"] for name in names},
+        "tail": max(part.tail for part in parts.values()),
+    }
+    if not permuted:
+        values |= {"sigma": selected_sigma(whole), **_predictions(whole, data, X, cell.seed)}
+    worst = _worst_error(parts.values(), whole=cell.key == REFERENCE_KEY)
+    return CellResult(values, (quadrature_check(worst),))
 
 
 def _with(name: str, prior: LogPrior) -> HyperPrior:
@@ -203,4 +191,10 @@ def _worst_error(posteriors: Iterable[HyperPosterior], *, whole: bool) -> float:
     return max(p.log_evidence_error - (0.0 if whole else p.tail) for p in posteriors)
 
 
-STUDY = PriorSensitivity()
+STUDY = Study(
+    name="prior-sensitivity",
+    title="Prior sensitivity: what the answers owe to the prior",
+    cells=cells,
+    compute=compute,
+)
+"""A cell is one prior on the targets as they are, or permuted."""

@@ -52,6 +52,7 @@ class Small:
     name: str = "small"
     title: str = "A small study"
     needs_data: bool = True
+    own_data: str = ""
 
     def cells(self, data, size):
         return [Cell(key, {"scale": self.scale, "rows": (3, 4)}, self.seed + i) for i, key in enumerate(self.keys)]

@@ -23,6 +23,7 @@ from validation.papers.paper1.algorithms import ALGORITHMS, LSSVM, OURS, STAGES,
 from validation.papers.paper1.comparisons import compare, published_comparison, wilcoxon_p
 from validation.papers.paper1.published import COLUMNS, SECTION_3, SIGNIFICANCE, TABLE_1, TABLE_2
 from validation.papers.paper1.table2 import FIVE, STUDY, partition, rows_of, stages_of
+from validation.papers.selection import selected
 from validation.registry import get_study, get_table
 
 NAMES = tuple(a.name for a in LSSVM)
@@ -316,7 +317,7 @@ def test_published_partitions_come_first(tmp_path, monkeypatch):
     monkeypatch.setenv("BAYES_LSSVM_DATA", str(tmp_path))
     rows_of.cache_clear()
     try:
-        cells = replace(STUDY, algorithms=NAMES).cells(None, "full")
+        cells = selected(STUDY, algorithms=tuple(NAMES)).cells(None, "full")
         assert [c.key for c in cells[:2]] == ["thyroid.lssvm-rbf.00", "thyroid.lssvm-rbf.01"]
         assert len(cells) == 40
         assert [c.settings["partition"] for c in cells[:10]] == ["published"] + ["random"] * 9

@@ -18,6 +18,7 @@ from reports.pages import paper2_usps as page_usps
 from validation.harness import run
 from validation.harness.splits import seed_of
 from validation.papers.paper2 import data as paper2_data
+from validation.papers.paper2 import orders as paper2_orders
 from validation.papers.paper2 import table2 as paper2_table2
 from validation.papers.paper2 import table3 as paper2_table3
 from validation.papers.paper2 import usps as paper2_usps
@@ -192,7 +193,7 @@ def test_designs_do_not_see_test_rows(monkeypatch, study):
     before = study.compute(cell, None).values
     part = paper2_data.parts("iri", 0)
     spoilt = part._replace(X_test=np.full_like(part.X_test, 7.0), y_test=part.y_test[::-1].copy())
-    monkeypatch.setattr(module, "parts", lambda name, r: spoilt)
+    monkeypatch.setattr(paper2_orders, "parts", lambda name, r: spoilt)
     after = study.compute(cell, None).values
     for fact in ("sigma", "gamma_eff" if module is paper2_table2 else "C"):
         assert before[fact] == after[fact]

@@ -21,8 +21,7 @@ from validation.registry import get_study
 from validation.studies.bayes_factors import MODELS, PRIOR, STUDY, Evidence, compare, evidences, words
 from validation.studies.bayes_factors.comparison import sampled, worst_pair
 from validation.studies.bayes_factors.lattice import integrate_on_lattice
-from validation.studies.bayes_factors.rungs import INNER
-from validation.studies.bayes_factors.rungs import compute as compute_rung
+from validation.studies.bayes_factors.rungs import INNER, evidence_by_rung
 from validation.studies.bayes_factors.weights import weight_space
 
 
@@ -109,7 +108,7 @@ def test_rules_over_kernel_parameters_agree_with_the_library(ripley):
     X, y = spread_rows(ripley.X, ripley.y, 40)
     kernel = RBF(1.0)
     settings = {"method": "hessian", "kernel": kernel.to_dict(), "prior": PRIOR.to_dict(), "tolerance": 1e-3}
-    values = compute_rung(settings, 0, X, y).values
+    values = evidence_by_rung(settings, 0, X, y).values
     # the same integral by Simpson's rule over log σ
     grid = np.linspace(-3.5, 3.5, 71)
     logs = [

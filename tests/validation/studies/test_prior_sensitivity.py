@@ -21,7 +21,7 @@ from reports.pages.prior_sensitivity import page
 from reports.pages.prior_sensitivity.answers import Answer, answers_of
 from reports.pages.prior_sensitivity.sentences import verdict
 from reports.pages.prior_sensitivity.tables import key_table
-from validation.harness import Cell, StudyData, load_data, run
+from validation.harness import StudyData, load_data, run
 from validation.ladder import spread_rows
 from validation.registry import get_study
 from validation.studies.prior_sensitivity import (
@@ -163,9 +163,9 @@ def test_real_targets_without_a_test_set(regression, tmp_path):
     assert "worst change, sd" in shown.key_table.header
 
 
-def test_data_are_needed():
+def test_data_are_needed(tmp_path):
     with pytest.raises(ValueError, match="needs data"):
-        STUDY.compute(Cell("x", {}, 0), None)
+        run(STUDY, None, size="toy", folder=tmp_path, progress=False)
 
 
 # --- the page

@@ -8,7 +8,6 @@ integrated out by quadrature, and the evidence without the Occam factor.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -18,13 +17,13 @@ from bayes_lssvm import datasets
 from bayes_lssvm.base.provenance import data_hash
 from bayes_lssvm.base.standardisation import Standardiser
 from bayes_lssvm.base.typing import Array
-from validation.harness import Cell, CellResult, Size, StudyData, StudyResult
+from validation.harness import Cell, CellResult, Size, StudyResult
 from validation.harness.scores import score
 from validation.harness.splits import random_split, seed_of
 
 from ..statistics import Scores, Statistics
 from ..statistics import statistics as _statistics
-from ..table import OWN_DATA, Entry, ReproducedTable
+from ..table import Entry, ReproducedTable, table_study
 from .algorithms import ALGORITHMS, NO_REPEATS
 from .published import COLUMNS, SIZES, SOURCE, TABLE_1
 from .why import why
@@ -81,45 +80,42 @@ def algorithms_of(name: str) -> tuple[str, ...]:
     return tuple(a for a in ALGORITHMS if a != "no-repeats" or name in REPEATED)
 
 
-@dataclass(frozen=True)
-class Table1:
-    """Table 1 as a study: data set × algorithm × randomisation."""
-
-    name: str = "paper0-table1"
-    title: str = "Paper 0, Table 1: LS-SVM, SVM and Gaussian process on ten data sets"
-    version: int = 1
-    needs_data: bool = False
-    own_data: str = OWN_DATA
-
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """One randomisation of all sets first, then the next, so that a part of the table is a table."""
-        cells = []
-        for r in range(RANDOMISATIONS[size]):
-            for name in SETS[size]:
-                for algorithm in _TOY if size == "toy" else algorithms_of(name):
-                    settings: dict[str, Any] = {
-                        "data": name,
-                        "algorithm": algorithm,
-                        "randomisation": r,
-                        "n_train": SIZES[name].n_train,
-                        "sha256": whole(name)[2],
-                    }
-                    cells.append(Cell(f"{name}.{algorithm}.{r:02d}", settings, seed_of(name, r)))
-        return cells
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """Design on the training part, predict the test inputs, score against the test labels."""
-        s = cell.settings
-        X_train, y_train, X_test, y_test = part(s["data"], s["randomisation"])
-        design = ALGORITHMS[s["algorithm"]](X_train, y_train, cell.seed)
-        columns = {
-            column: score(found.labels, found.probabilities, y_test, _CLASSES)
-            for column, found in design.predict(X_test).items()
-        }
-        return CellResult({"columns": columns, "design": design.facts})
+def cells(data: None, size: Size) -> list[Cell]:
+    """One randomisation of all sets first, then the next, so that a part of the table is a table."""
+    cells = []
+    for r in range(RANDOMISATIONS[size]):
+        for name in SETS[size]:
+            for algorithm in _TOY if size == "toy" else algorithms_of(name):
+                settings: dict[str, Any] = {
+                    "data": name,
+                    "algorithm": algorithm,
+                    "randomisation": r,
+                    "n_train": SIZES[name].n_train,
+                    "sha256": whole(name)[2],
+                }
+                cells.append(Cell(f"{name}.{algorithm}.{r:02d}", settings, seed_of(name, r)))
+    return cells
 
 
-STUDY = Table1()
+def compute(cell: Cell, data: None) -> CellResult:
+    """Design on the training part, predict the test inputs, score against the test labels."""
+    s = cell.settings
+    X_train, y_train, X_test, y_test = part(s["data"], s["randomisation"])
+    design = ALGORITHMS[s["algorithm"]](X_train, y_train, cell.seed)
+    columns = {
+        column: score(found.labels, found.probabilities, y_test, _CLASSES)
+        for column, found in design.predict(X_test).items()
+    }
+    return CellResult({"columns": columns, "design": design.facts})
+
+
+STUDY = table_study(
+    name="paper0-table1",
+    title="Paper 0, Table 1: LS-SVM, SVM and Gaussian process on ten data sets",
+    cells=cells,
+    compute=compute,
+)
+"""Table 1 as a study: data set × algorithm × randomisation."""
 
 
 def scores_of(result: StudyResult, measure: str = "accuracy") -> Scores:

@@ -9,7 +9,6 @@ random partitions. EP-GPC has cells where GPy is installed and the training part
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +16,11 @@ import numpy as np
 from bayes_lssvm import datasets
 from bayes_lssvm.base.provenance import data_hash
 from bayes_lssvm.base.typing import AnyArray, Array
-from validation.harness import Cell, CellResult, FinishedCell, Size, StudyData, StudyResult
+from validation.harness import Cell, CellResult, FinishedCell, Size, StudyResult
 from validation.harness.scores import score
 from validation.harness.splits import Split, random_split, seed_of
 
-from ..table import OWN_DATA, Entry, ReproducedTable
+from ..table import Entry, ReproducedTable, table_study
 from . import ep_gpc
 from .algorithms import ALGORITHMS, CLASSES, LSSVM, OURS, STAGES, Fitted
 from .published import COLUMNS, TABLE_1, TABLE_2, Benchmark
@@ -31,7 +30,6 @@ __all__ = [
     "FIVE",
     "SEARCHED",
     "STUDY",
-    "Paper1Table2",
     "errors_of",
     "finished_of",
     "mean_squares_of",
@@ -46,7 +44,6 @@ FIVE = ("heart", "german", "breast_cancer", "diabetis", "thyroid")
 SHIPPED = {"heart": "hea", "titanic": "tit", "diabetis": "pid"}
 SEARCHED = "ARD LSSVM"
 """The column whose criterion is searched for the least of several minima; `OURS` takes the first."""
-SETS = tuple(b.name for b in TABLE_1)
 
 
 class Rows(NamedTuple):
@@ -75,75 +72,58 @@ def partition(source: str, n_train: int, number: int) -> tuple[Split, str]:
     return random_split(source, len(rows.y), n_train, number), "random"
 
 
-@dataclass(frozen=True)
-class Paper1Table2:
-    """The study behind the table.
+def cells(data: None, size: Size) -> list[Cell]:
+    """Sets whose file is there × algorithms that can run × partitions."""
+    count = {"toy": 1, "quick": 2, "full": PARTITIONS}[size]
+    found: list[Cell] = []
+    for benchmark, source in _sources(size):
+        try:
+            sha256 = rows_of(source).sha256
+        except FileNotFoundError:
+            continue
+        for name in _algorithms(benchmark, size):
+            for number in range(count):
+                settings = {
+                    "set": benchmark.name,
+                    "source": source,
+                    "sha256": sha256,
+                    "algorithm": name,
+                    "randomisation": number,
+                    "partition": partition(source, benchmark.n_train, number)[1],
+                    "n_train": benchmark.n_train,
+                }
+                if ALGORITHMS[name].column == SEARCHED:
+                    settings["stages"] = STAGES
+                elif ALGORITHMS[name] not in LSSVM:
+                    settings["order of sites"] = "random, by the cell's seed"
+                key = f"{benchmark.name}.{name}.{number:02d}"
+                found.append(Cell(key, settings, seed_of(source, number)))
+    return found
 
-    Attributes
-    ----------
-    sets : tuple of str
-        Sets to compute at size "full".
-    algorithms : tuple of str
-        Names of algorithms.
-    """
 
-    sets: tuple[str, ...] = SETS
-    algorithms: tuple[str, ...] = tuple(ALGORITHMS)
-    name: str = "paper1-table2"
-    title: str = "Over-fitting in model selection: paper 1, Table 2"
-    version: int = 1
-    needs_data: bool = False
-    own_data: str = OWN_DATA
+def _sources(size: Size) -> list[tuple[Benchmark, str]]:
+    if size == "full":
+        return [(b, f"ida_{b.name}") for b in TABLE_1]
+    shipped = ("titanic",) if size == "toy" else tuple(SHIPPED)
+    return [(b, SHIPPED[b.name]) for b in TABLE_1 if b.name in shipped]
 
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """Sets whose file is there × algorithms that can run × partitions."""
-        count = {"toy": 1, "quick": 2, "full": PARTITIONS}[size]
-        found: list[Cell] = []
-        for benchmark, source in self._sources(size):
-            try:
-                sha256 = rows_of(source).sha256
-            except FileNotFoundError:
-                continue
-            for name in self._algorithms(benchmark, size):
-                for number in range(count):
-                    settings = {
-                        "set": benchmark.name,
-                        "source": source,
-                        "sha256": sha256,
-                        "algorithm": name,
-                        "randomisation": number,
-                        "partition": partition(source, benchmark.n_train, number)[1],
-                        "n_train": benchmark.n_train,
-                    }
-                    if ALGORITHMS[name].column == SEARCHED:
-                        settings["stages"] = STAGES
-                    elif ALGORITHMS[name] not in LSSVM:
-                        settings["order of sites"] = "random, by the cell's seed"
-                    key = f"{benchmark.name}.{name}.{number:02d}"
-                    found.append(Cell(key, settings, seed_of(source, number)))
-        return found
 
-    def _sources(self, size: Size) -> list[tuple[Benchmark, str]]:
-        if size == "full":
-            return [(b, f"ida_{b.name}") for b in TABLE_1 if b.name in self.sets]
-        shipped = ("titanic",) if size == "toy" else tuple(SHIPPED)
-        return [(b, SHIPPED[b.name]) for b in TABLE_1 if b.name in shipped]
+def _algorithms(benchmark: Benchmark, size: Size) -> list[str]:
+    processes = size != "toy" and ep_gpc.available() and benchmark.n_train <= GPC_ROWS
+    return [a for a in ALGORITHMS if processes or ALGORITHMS[a] in LSSVM]
 
-    def _algorithms(self, benchmark: Benchmark, size: Size) -> list[str]:
-        processes = size != "toy" and ep_gpc.available() and benchmark.n_train <= GPC_ROWS
-        return [a for a in self.algorithms if processes or ALGORITHMS[a] in LSSVM]
 
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """Train on the partition's training rows, predict its test rows, and score the predictions."""
-        of = cell.settings
-        rows = rows_of(of["source"])
-        split, _ = partition(of["source"], of["n_train"], of["randomisation"])
-        fitted = ALGORITHMS[of["algorithm"]].fit(rows.X[split.train], rows.y[split.train].astype(float), cell.seed)
-        test = rows.X[split.test], rows.y[split.test]
-        found = {**_scored(fitted, *test), "n_test": len(split.test)}
-        if fitted.stages:
-            found["stages"] = [_scored(stage, *test) for stage in fitted.stages]
-        return CellResult(found)
+def compute(cell: Cell, data: None) -> CellResult:
+    """Train on the partition's training rows, predict its test rows, and score the predictions."""
+    of = cell.settings
+    rows = rows_of(of["source"])
+    split, _ = partition(of["source"], of["n_train"], of["randomisation"])
+    fitted = ALGORITHMS[of["algorithm"]].fit(rows.X[split.train], rows.y[split.train].astype(float), cell.seed)
+    test = rows.X[split.test], rows.y[split.test]
+    found = {**_scored(fitted, *test), "n_test": len(split.test)}
+    if fitted.stages:
+        found["stages"] = [_scored(stage, *test) for stage in fitted.stages]
+    return CellResult(found)
 
 
 def _scored(fitted: Fitted, X: Array, y: AnyArray) -> dict[str, Any]:
@@ -151,7 +131,12 @@ def _scored(fitted: Fitted, X: Array, y: AnyArray) -> dict[str, Any]:
     return {**score(predicted.labels, predicted.probabilities, y, CLASSES), **fitted.about}
 
 
-STUDY = Paper1Table2()
+STUDY = table_study(
+    name="paper1-table2",
+    title="Over-fitting in model selection: paper 1, Table 2",
+    cells=cells,
+    compute=compute,
+)
 
 
 # --- the table -------------------------------------------------------------------------------------------------------

@@ -139,7 +139,7 @@ def _filled(X: Array, means: Array) -> Array:
     return np.where(np.isnan(X), means, X)
 
 
-def cells_of(size: Size, method: Mapping[str, Any]) -> list[Cell]:
+def cells_of(method: Mapping[str, Any], data: None, size: Size) -> list[Cell]:
     """The cells of Table II or III; data sets that are not here have none.
 
     `method` is what the algorithms are set to, beside the data set, kernel, coding and randomisation.

@@ -1,24 +1,41 @@
-"""The order of the classes, on which minimal output coding depends and which paper 2 does not print.
+"""A cell of Table II or III, and the order of the classes, which paper 2 does not print.
 
-Two bits set three or four classes apart by two of their three dichotomies, so there are three different codes. The
-tables take the order of `paper2_data`; the other two codes are scored beside it, on the same parts.
+Minimal output coding depends on this order: two bits set three or four classes apart by two of their three
+dichotomies, so there are three different codes. The tables take the order of `paper2.data`; the other two codes are
+scored beside it, on the same parts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bayes_lssvm.base.typing import AnyArray
-from validation.harness import StudyResult
+from validation.harness import Cell, CellResult, StudyResult
 
 from .algorithms import Fitted, scored
-from .data import Parts
+from .data import Parts, parts
 
 # Entry i is the place of class i in the code book. Each order leaves out another dichotomy than the sorted one does.
 MOC_ORDERS: dict[int, tuple[tuple[int, ...], ...]] = {3: ((1, 0, 2), (2, 1, 0)), 4: ((0, 1, 3, 2), (0, 3, 2, 1))}
+
+
+def design(fit: Callable[..., Fitted], decodings: Collection[str], cell: Cell, data: None) -> CellResult:
+    """A cell: design on the training part, decode in all ways, score on the test part."""
+    s = cell.settings
+    part = parts(s["data"], s["randomisation"])
+    fit = partial(fit, part.X_train, part.y_train, cell.seed, kernel=s["kernel"], coding=s["coding"])
+    fitted = fit()
+    decoded = fitted.predict(part.X_test)
+    values: dict[str, Any] = dict(scored(decoded, part.y_test, part.classes))
+    if s["coding"] == "moc":
+        values["orders"] = other_orders(part, lambda order: fit(order=order), decodings)
+    unseen = [name for number, name in enumerate(part.names) if number not in part.y_train]
+    left_out = [*unseen, *(part.names[number] for number in fitted.left_out)]
+    return CellResult({**values, "ties": decoded.ties, "left_out": left_out, **fitted.facts})
 
 
 def other_orders(part: Parts, fit: Callable[[AnyArray], Fitted], decodings: Collection[str]) -> list[dict[str, Any]]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from validation.harness import Cell, CellResult, FinishedCell, Size, StudyData, StudyResult
+from validation.harness import FinishedCell, StudyResult
 
-from ..table import OWN_DATA, ReproducedTable
-from .algorithms import fit_lssvm, scored
-from .data import cells_of, laid_out, parts, scores_of
-from .orders import moc_orders, other_orders
+from ..table import ReproducedTable, table_study
+from .algorithms import fit_lssvm
+from .data import cells_of, laid_out, scores_of
+from .orders import design, moc_orders
 from .reasons import reason
 from .table2_published import TABLE_II, Key
 
@@ -22,36 +20,13 @@ INTERPOLATES = 0.97  # share γ_eff/N of a member that has hardly any noise left
 METHOD = {"members": "LS-SVM, own sigma by the evidence", "moderation": "target", "class_prior": "equal"}
 
 
-@dataclass(frozen=True)
-class LSSVMTable:
-    """Table II as a study."""
-
-    name: str = "paper2-table2"
-    title: str = "Paper 2, Table II: multiclass LS-SVMs, codings and decodings"
-    version: int = 1
-    needs_data: bool = False
-    own_data: str = OWN_DATA
-
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """Data set × kernel × coding × randomisation."""
-        return cells_of(size, METHOD)
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """Design on the training part, decode in all ways, score on the test part."""
-        s = cell.settings
-        part = parts(s["data"], s["randomisation"])
-        fit = partial(fit_lssvm, part.X_train, part.y_train, cell.seed, kernel=s["kernel"], coding=s["coding"])
-        fitted = fit()
-        decoded = fitted.predict(part.X_test)
-        values: dict[str, Any] = dict(scored(decoded, part.y_test, part.classes))
-        if s["coding"] == "moc":
-            values["orders"] = other_orders(part, lambda order: fit(order=order), DECODINGS)
-        unseen = [name for number, name in enumerate(part.names) if number not in part.y_train]
-        left_out = [*unseen, *(part.names[number] for number in fitted.left_out)]
-        return CellResult({**values, "ties": decoded.ties, "left_out": left_out, **fitted.facts})
-
-
-STUDY = LSSVMTable()
+STUDY = table_study(
+    name="paper2-table2",
+    title="Paper 2, Table II: multiclass LS-SVMs, codings and decodings",
+    cells=partial(cells_of, METHOD),
+    compute=partial(design, fit_lssvm, DECODINGS),
+)
+"""Table II as a study."""
 
 
 def designs(result: StudyResult, key: Key) -> str:

@@ -6,16 +6,15 @@ loss, max(0, 1 − y z).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from validation.harness import Cell, CellResult, Size, StudyData, StudyResult
+from validation.harness import StudyResult
 
-from ..table import OWN_DATA, ReproducedTable
-from .algorithms import fit_svm, scored
-from .data import cells_of, laid_out, parts
-from .orders import moc_orders, other_orders
+from ..table import ReproducedTable, table_study
+from .algorithms import fit_svm
+from .data import cells_of, laid_out
+from .orders import design, moc_orders
 from .reasons import reason
 from .svm import FOLDS, LINEAR_C, RBF_C, RBF_WIDTHS
 from .table2_published import Key
@@ -30,35 +29,13 @@ METHOD: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class SVMTable:
-    """Table III as a study."""
-
-    name: str = "paper2-table3"
-    title: str = "Paper 2, Table III: multiclass SVMs, codings and decodings"
-    version: int = 1
-    needs_data: bool = False
-    own_data: str = OWN_DATA
-
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """Data set × kernel × coding × randomisation."""
-        return cells_of(size, METHOD)
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """Design on the training part, decode in all ways, score on the test part."""
-        s = cell.settings
-        part = parts(s["data"], s["randomisation"])
-        fit = partial(fit_svm, part.X_train, part.y_train, cell.seed, kernel=s["kernel"], coding=s["coding"])
-        fitted = fit()
-        decoded = fitted.predict(part.X_test)
-        unseen = [name for number, name in enumerate(part.names) if number not in part.y_train]
-        values: dict[str, Any] = dict(scored(decoded, part.y_test, part.classes))
-        if s["coding"] == "moc":
-            values["orders"] = other_orders(part, lambda order: fit(order=order), DECODINGS)
-        return CellResult({**values, "ties": decoded.ties, "left_out": unseen, **fitted.facts})
-
-
-STUDY = SVMTable()
+STUDY = table_study(
+    name="paper2-table3",
+    title="Paper 2, Table III: multiclass SVMs, codings and decodings",
+    cells=partial(cells_of, METHOD),
+    compute=partial(design, fit_svm, DECODINGS),
+)
+"""Table III as a study."""
 _OTHERWISE = {
     "hamming": "The candidates for C and σ are ours; the paper does not print its own.",
     "hinge": "The loss weighs the sizes of the outputs, and these grow with C, whose candidates the paper does not "

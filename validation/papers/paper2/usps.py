@@ -11,7 +11,6 @@ two thirds of the rows train. They say that the program runs, and stand beside n
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from typing import NamedTuple
@@ -26,10 +25,10 @@ from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.datasets import load
 from bayes_lssvm.multiclass import code_book
 from bayes_lssvm.multiclass.members import log_ratio_of, output_of
-from validation.harness import Cell, CellResult, Size, StudyData, StudyResult
+from validation.harness import Cell, CellResult, Size, StudyResult
 from validation.harness.splits import random_split, seed_of
 
-from ..table import OWN_DATA, Entry, Published, ReproducedTable
+from ..table import Entry, Published, ReproducedTable, table_study
 from .algorithms import Decoded, decode, scored
 
 DECODINGS = {"hamming": "Hamming", "bayes": "Bayes"}
@@ -73,59 +72,56 @@ def absence() -> str:
     return ""
 
 
-@dataclass(frozen=True)
-class PostalDigits:
-    """The 45 members as a study."""
-
-    name: str = "paper2-usps"
-    title: str = "Paper 2, section 5: handwritten digits, 45 LS-SVMs of one versus one"
-    version: int = 1
-    needs_data: bool = False
-    own_data: str = OWN_DATA
-
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """One for each pair of digits."""
-        name = {"toy": "three", "quick": "digits", "full": "digits" if absence() else "usps"}[size]
-        found = digits(name)
-        sha, seed = data_hash(*found), seed_of(name, 0)
-        return [
-            Cell(
-                f"{name}.standardised.{first}-{second}",
-                {
-                    "data": name,
-                    "scaling": "standardised",
-                    "first": first,
-                    "second": second,
-                    "kernel": "rbf",
-                    "sha256": sha,
-                },
-                seed,
-            )
-            for first, second in combinations(np.unique(found.y_train).tolist(), 2)
-        ]
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """Design the member, and evaluate it at all test rows."""
-        s = cell.settings
-        X, y, X_test, _ = digits(s["data"])
-        scale = Standardiser.fit(X)
-        X, X_test = scale(X), scale(X_test)
-        rows = (y == s["first"]) | (y == s["second"])
-        targets = np.where(y[rows] == s["second"], 1, -1)
-        member = BayesianLSSVC(s["kernel"], moderation="target", standardise=False, random_state=cell.seed)
-        member.fit(X[rows], targets)
-        facts = {
-            "points": int(rows.sum()),
-            "sigma": float(np.exp(member.kernel_.log_params[0])),
-            "mu": float(member.mu_),
-            "zeta": float(member.zeta_),
-            "gamma_eff": float(member.gamma_eff_),
-        }
-        ratio = log_ratio_of(member, X_test, float((targets > 0).mean()))
-        return CellResult({"outputs": output_of(member, X_test), "log_ratios": ratio, **facts})
+def cells(data: None, size: Size) -> list[Cell]:
+    """One for each pair of digits."""
+    name = {"toy": "three", "quick": "digits", "full": "digits" if absence() else "usps"}[size]
+    found = digits(name)
+    sha, seed = data_hash(*found), seed_of(name, 0)
+    return [
+        Cell(
+            f"{name}.standardised.{first}-{second}",
+            {
+                "data": name,
+                "scaling": "standardised",
+                "first": first,
+                "second": second,
+                "kernel": "rbf",
+                "sha256": sha,
+            },
+            seed,
+        )
+        for first, second in combinations(np.unique(found.y_train).tolist(), 2)
+    ]
 
 
-STUDY = PostalDigits()
+def compute(cell: Cell, data: None) -> CellResult:
+    """Design the member, and evaluate it at all test rows."""
+    s = cell.settings
+    X, y, X_test, _ = digits(s["data"])
+    scale = Standardiser.fit(X)
+    X, X_test = scale(X), scale(X_test)
+    rows = (y == s["first"]) | (y == s["second"])
+    targets = np.where(y[rows] == s["second"], 1, -1)
+    member = BayesianLSSVC(s["kernel"], moderation="target", standardise=False, random_state=cell.seed)
+    member.fit(X[rows], targets)
+    facts = {
+        "points": int(rows.sum()),
+        "sigma": float(np.exp(member.kernel_.log_params[0])),
+        "mu": float(member.mu_),
+        "zeta": float(member.zeta_),
+        "gamma_eff": float(member.gamma_eff_),
+    }
+    ratio = log_ratio_of(member, X_test, float((targets > 0).mean()))
+    return CellResult({"outputs": output_of(member, X_test), "log_ratios": ratio, **facts})
+
+
+STUDY = table_study(
+    name="paper2-usps",
+    title="Paper 2, section 5: handwritten digits, 45 LS-SVMs of one versus one",
+    cells=cells,
+    compute=compute,
+)
+"""The 45 members as a study."""
 
 
 def decoded(result: StudyResult) -> tuple[Decoded, Digits] | None:

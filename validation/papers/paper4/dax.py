@@ -11,16 +11,15 @@ DAX has not seen. The four indices here close within the same hours.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayes_lssvm.base.typing import AnyArray, Array
-from validation.harness import Cell, CellResult, Size, StudyData, StudyResult
+from validation.harness import Cell, CellResult, Size, StudyResult
 from validation.harness.splits import seed_of
 
-from ..table import OWN_DATA, Entry, ReproducedTable
+from ..table import Entry, ReproducedTable, table_study
 from .dax_models import LSSVM_ORDERS, MODELS, forecast_block
 from .dax_series import DAX, NAME, prices, returns_of
 from .dax_strategy import COST, DAYS_A_YEAR, SignTest, hit_rate, log_scores, positions, profits, sign_test, turnover
@@ -30,56 +29,53 @@ COLUMNS = ("hit rate, %", "profit before costs, % a year", "profit after costs, 
 SOURCE = "Paper 4, DAX"
 
 
-@dataclass(frozen=True)
-class Dax:
-    """Blocks of test days in the order of time."""
-
-    name: str = "paper4-dax"
-    title: str = "Paper 4, the DAX one day ahead: LS-SVM with volatility correction, ARX, AR, buy and hold"
-    version: int = 1
-    needs_data: bool = False
-    own_data: str = OWN_DATA
-
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """All blocks; the last two for "quick", two small ones for "toy"."""
-        P, sha256 = prices()
-        rows = len(P) - 1
-        blocks, days, window = {
-            "toy": (range(2), 10, 80),
-            "quick": (range(BLOCKS - 2, BLOCKS), DAYS, WINDOW),
-            "full": (range(BLOCKS), DAYS, WINDOW),
-        }[size]
-        start = rows - days * (blocks[-1] + 1)
-        cells = []
-        for block in blocks:
-            settings: dict[str, Any] = {
-                "data": NAME,
-                "block": block,
-                "first": start + days * block,
-                "days": days,
-                "window": window,
-                "orders": list(LSSVM_ORDERS[:2] if size == "toy" else LSSVM_ORDERS),
-                "sha256": sha256,
-            }
-            cells.append(Cell(f"block.{block:02d}", settings, seed_of(NAME, block)))
-        return cells
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """Forecasts of the block's days, beside what came."""
-        s = cell.settings
-        returns = returns_of(prices()[0])
-        block = forecast_block(
-            returns, s["first"], s["days"], window=s["window"], seed=cell.seed, orders=tuple(s["orders"])
-        )
-        values = {
-            "returns": returns[s["first"] : s["first"] + s["days"], DAX],
-            "forecasts": {name: {"mean": f.mean, "sd": f.sd} for name, f in block.forecasts.items()},
-            "facts": block.facts,
+def cells(data: None, size: Size) -> list[Cell]:
+    """All blocks; the last two for "quick", two small ones for "toy"."""
+    P, sha256 = prices()
+    rows = len(P) - 1
+    blocks, days, window = {
+        "toy": (range(2), 10, 80),
+        "quick": (range(BLOCKS - 2, BLOCKS), DAYS, WINDOW),
+        "full": (range(BLOCKS), DAYS, WINDOW),
+    }[size]
+    start = rows - days * (blocks[-1] + 1)
+    cells = []
+    for block in blocks:
+        settings: dict[str, Any] = {
+            "data": NAME,
+            "block": block,
+            "first": start + days * block,
+            "days": days,
+            "window": window,
+            "orders": list(LSSVM_ORDERS[:2] if size == "toy" else LSSVM_ORDERS),
+            "sha256": sha256,
         }
-        return CellResult(values)
+        cells.append(Cell(f"block.{block:02d}", settings, seed_of(NAME, block)))
+    return cells
 
 
-STUDY = Dax()
+def compute(cell: Cell, data: None) -> CellResult:
+    """Forecasts of the block's days, beside what came."""
+    s = cell.settings
+    returns = returns_of(prices()[0])
+    block = forecast_block(
+        returns, s["first"], s["days"], window=s["window"], seed=cell.seed, orders=tuple(s["orders"])
+    )
+    values = {
+        "returns": returns[s["first"] : s["first"] + s["days"], DAX],
+        "forecasts": {name: {"mean": f.mean, "sd": f.sd} for name, f in block.forecasts.items()},
+        "facts": block.facts,
+    }
+    return CellResult(values)
+
+
+STUDY = table_study(
+    name="paper4-dax",
+    title="Paper 4, the DAX one day ahead: LS-SVM with volatility correction, ARX, AR, buy and hold",
+    cells=cells,
+    compute=compute,
+)
+"""Blocks of test days in the order of time."""
 
 
 class Trading(NamedTuple):

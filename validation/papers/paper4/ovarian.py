@@ -9,7 +9,6 @@ of each randomisation: selected once, on rows that later serve as tests, they wo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -18,10 +17,10 @@ import numpy as np
 from bayes_lssvm import datasets
 from bayes_lssvm.base.provenance import data_hash
 from bayes_lssvm.base.typing import Array
-from validation.harness import Cell, CellResult, Size, StudyData, StudyResult
+from validation.harness import Cell, CellResult, Size, StudyResult
 from validation.harness.splits import Split, seed_of
 
-from ..table import OWN_DATA, Entry, ReproducedTable
+from ..table import Entry, ReproducedTable, table_study
 from .ovarian_pipeline import MODELS, design
 from .ovarian_published import N_TEST, N_TRAIN, RANDOMISATIONS, SOURCE
 from .roc import CUT_OFFS, Difference, analyse, paired_difference
@@ -82,45 +81,42 @@ def sizes(rows: int) -> tuple[int, int]:
     return n_train, rows - n_train
 
 
-@dataclass(frozen=True)
-class Ovarian:
-    """Data set × randomisation; a cell has all models, which share one selection of inputs."""
-
-    name: str = "paper4-ovarian"
-    title: str = "Paper 4, the ovarian tumours' pipeline on breast cancer and diabetes data"
-    version: int = 1
-    needs_data: bool = False
-    own_data: str = OWN_DATA
-
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """One randomisation of both sets first, then the next."""
-        cells = []
-        for r in range(_RUNS[size]):
-            for name in SETS:
-                _, y, sha256 = whole(name)
-                n_train, n_test = sizes(_TOY_ROWS if size == "toy" else len(y))
-                settings: dict[str, Any] = {
-                    "data": name,
-                    "randomisation": r,
-                    "n_train": n_train,
-                    "n_test": n_test,
-                    "sha256": sha256,
-                }
-                cells.append(Cell(f"{name}.{r:02d}", settings, seed_of(name, r)))
-        return cells
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """Design on the training rows, then predict the test inputs, then look at the test labels."""
-        s = cell.settings
-        X, y, _ = whole(s["data"])
-        split = stratified_split(s["data"], y, s["n_train"], s["n_test"], s["randomisation"])
-        designed = design(X[split.train], y[split.train], cell.seed)
-        outputs = designed.predict(X[split.test])
-        models = {name: analyse(out.log_odds, out.probability, y[split.test]) for name, out in outputs.items()}
-        return CellResult({"models": models, "facts": designed.facts})
+def cells(data: None, size: Size) -> list[Cell]:
+    """One randomisation of both sets first, then the next."""
+    cells = []
+    for r in range(_RUNS[size]):
+        for name in SETS:
+            _, y, sha256 = whole(name)
+            n_train, n_test = sizes(_TOY_ROWS if size == "toy" else len(y))
+            settings: dict[str, Any] = {
+                "data": name,
+                "randomisation": r,
+                "n_train": n_train,
+                "n_test": n_test,
+                "sha256": sha256,
+            }
+            cells.append(Cell(f"{name}.{r:02d}", settings, seed_of(name, r)))
+    return cells
 
 
-STUDY = Ovarian()
+def compute(cell: Cell, data: None) -> CellResult:
+    """Design on the training rows, then predict the test inputs, then look at the test labels."""
+    s = cell.settings
+    X, y, _ = whole(s["data"])
+    split = stratified_split(s["data"], y, s["n_train"], s["n_test"], s["randomisation"])
+    designed = design(X[split.train], y[split.train], cell.seed)
+    outputs = designed.predict(X[split.test])
+    models = {name: analyse(out.log_odds, out.probability, y[split.test]) for name, out in outputs.items()}
+    return CellResult({"models": models, "facts": designed.facts})
+
+
+STUDY = table_study(
+    name="paper4-ovarian",
+    title="Paper 4, the ovarian tumours' pipeline on breast cancer and diabetes data",
+    cells=cells,
+    compute=compute,
+)
+"""Data set × randomisation; a cell has all models, which share one selection of inputs."""
 
 
 def of_set(result: StudyResult, name: str) -> list[Any]:

@@ -14,15 +14,14 @@ changes when an approximation takes the reference's place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from validation.harness import Cell, CellResult, Size, StudyData
+from validation.harness import Cell, CellResult, Size, Study, StudyData
 from validation.ladder import PRIOR, spread_rows
 
 from .comparison import ANALYTIC, RUNGS, SAMPLED, Evidence, Flip, compare, evidences, words
 from .models import MODELS, Model
-from .rungs import compute
+from .rungs import evidence_by_rung
 from .weights import n_features
 
 __all__ = [
@@ -32,7 +31,6 @@ __all__ = [
     "RUNGS",
     "SAMPLED",
     "STUDY",
-    "BayesFactors",
     "Evidence",
     "Flip",
     "Model",
@@ -90,33 +88,23 @@ _CHOLESKY_CHAINS = {**_FOUR, "warmup": 300, "draws": 500}
 _MOST_WEIGHTS = 40
 
 
-@dataclass(frozen=True)
-class BayesFactors:
-    """The study; see the module's docstring."""
+def cells(data: StudyData, size: Size) -> list[Cell]:
+    """Models by rungs."""
+    effort, d = _EFFORT[size], data.X.shape[1]
+    n = min(effort.points, len(data.X))
+    found = []
+    for number, name in enumerate(effort.models):
+        common = {"model": name, "kernel": MODELS[name].kernel.to_dict(), "prior": PRIOR.to_dict(), "n": n}
+        for place, (method, own) in enumerate(_methods(effort, name, n, d).items()):
+            settings = {**common, "method": method, **own}
+            found.append(Cell(f"{name}.{method}", settings, seed=100 * number + place))
+    return found
 
-    name: str = "bayes-factors"
-    title: str = "Bayes factors between kernels"
-    version: int = 1
-    needs_data: bool = True
 
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """Models by rungs."""
-        assert data is not None
-        effort, d = _EFFORT[size], data.X.shape[1]
-        n = min(effort.points, len(data.X))
-        found = []
-        for number, name in enumerate(effort.models):
-            common = {"model": name, "kernel": MODELS[name].kernel.to_dict(), "prior": PRIOR.to_dict(), "n": n}
-            for place, (method, own) in enumerate(_methods(effort, name, n, d).items()):
-                settings = {**common, "method": method, **own}
-                found.append(Cell(f"{name}.{method}", settings, seed=100 * number + place))
-        return found
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """The log evidence of one model by one rung."""
-        assert data is not None
-        X, y = spread_rows(data.X, data.y, cell.settings["n"])
-        return compute(cell.settings, cell.seed, X, y)
+def compute(cell: Cell, data: StudyData) -> CellResult:
+    """The log evidence of one model by one rung."""
+    X, y = spread_rows(data.X, data.y, cell.settings["n"])
+    return evidence_by_rung(cell.settings, cell.seed, X, y)
 
 
 def _methods(effort: _Effort, name: str, n: int, d: int) -> dict[str, dict[str, Any]]:
@@ -140,4 +128,9 @@ def _few_weights(name: str, d: int) -> bool:
     return degree is not None and n_features(degree, d) <= _MOST_WEIGHTS
 
 
-STUDY = BayesFactors()
+STUDY = Study(
+    name="bayes-factors",
+    title="Bayes factors between kernels",
+    cells=cells,
+    compute=compute,
+)

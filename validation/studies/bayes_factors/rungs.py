@@ -54,7 +54,7 @@ def _exact(reduction: TridiagonalReduction, prior: HyperPrior) -> float:
 INNER: dict[str, Inner] = {"mackay": _mackay, "hessian": _hessian, "quadrature": _exact}
 
 
-def compute(settings: dict[str, Any], seed: int, X: Array, y: Array) -> CellResult:
+def evidence_by_rung(settings: dict[str, Any], seed: int, X: Array, y: Array) -> CellResult:
     """One model by one rung, from a cell's settings."""
     method, kernel = settings["method"], kernel_from_dict(settings["kernel"])
     prior = hyper_prior_from_dict(settings["prior"])

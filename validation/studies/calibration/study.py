@@ -11,10 +11,10 @@ of sets, agree.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from validation.harness import Cell, CellResult, Check, FinishedCell, Size, StudyData
+from validation.harness import Cell, CellResult, Check, FinishedCell, Size, Study
 
 from .catalogue import methods_of
 from .records import Record, Results, evaluate_set
@@ -54,39 +54,31 @@ PLANS: dict[Size, tuple[Part, ...]] = {
 """What each size computes; the full one is what docs/findings/calibration.md shows."""
 
 
-@dataclass(frozen=True)
-class Calibration:
-    """A cell is a block of simulated sets of one scenario and one method."""
+def cells(data: None, size: Size) -> list[Cell]:
+    """Blocks of the scenarios of the calibration study; long ones first, so that none is alone at the end."""
+    found = []
+    for part in sorted(PLANS[size], key=lambda part: part.block):
+        setting = SCENARIOS[part.scenario].setting
+        for start in range(0, part.sets, part.block):
+            stop = min(start + part.block, part.sets)
+            settings = {
+                "scenario": part.scenario,
+                "method": part.method,
+                "start": start,
+                "stop": stop,
+                "setting": setting.description(),
+            }
+            found.append(Cell(f"{part.scenario}_{part.method}_{start:05d}_{stop:05d}", settings, setting.seed))
+    return found
 
-    name: str = "calibration"
-    title: str = "Calibration: do error bars cover as often as they claim?"
-    version: int = 1
-    needs_data: bool = False
 
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """Blocks of the scenarios of the calibration study; long ones first, so that none is alone at the end."""
-        found = []
-        for part in sorted(PLANS[size], key=lambda part: part.block):
-            setting = SCENARIOS[part.scenario].setting
-            for start in range(0, part.sets, part.block):
-                stop = min(start + part.block, part.sets)
-                settings = {
-                    "scenario": part.scenario,
-                    "method": part.method,
-                    "start": start,
-                    "stop": stop,
-                    "setting": setting.description(),
-                }
-                found.append(Cell(f"{part.scenario}_{part.method}_{start:05d}_{stop:05d}", settings, setting.seed))
-        return found
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """The records of a block."""
-        setting = SCENARIOS[cell.settings["scenario"]].setting
-        name = cell.settings["method"]
-        method = methods_of(setting, [name])[name]
-        records = [evaluate_set(setting, method, i) for i in range(cell.settings["start"], cell.settings["stop"])]
-        return CellResult({"records": [asdict(record) for record in records]}, _checks(name, records))
+def compute(cell: Cell, data: None) -> CellResult:
+    """The records of a block."""
+    setting = SCENARIOS[cell.settings["scenario"]].setting
+    name = cell.settings["method"]
+    method = methods_of(setting, [name])[name]
+    records = [evaluate_set(setting, method, i) for i in range(cell.settings["start"], cell.settings["stop"])]
+    return CellResult({"records": [asdict(record) for record in records]}, _checks(name, records))
 
 
 def _checks(method: str, records: Sequence[Record]) -> tuple[Check, ...]:
@@ -134,4 +126,11 @@ def _record(kept: Mapping[str, Any]) -> Record:
     )
 
 
-STUDY = Calibration()
+STUDY = Study(
+    name="calibration",
+    title="Calibration: do error bars cover as often as they claim?",
+    cells=cells,
+    compute=compute,
+    needs_data=False,
+)
+"""A cell is a block of simulated sets of one scenario and one method."""

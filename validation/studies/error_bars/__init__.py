@@ -10,10 +10,10 @@ A cell is one kernel and one method; its key is "<problem>.<method>".
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from validation.harness import Cell, CellResult, Size, StudyData
+from validation.harness import Cell, CellResult, Size, Study, StudyData
 
 from .analytic import closed_forms, quadrature
 from .problems import Problem, problems
@@ -21,7 +21,6 @@ from .sampled import sampled
 
 __all__ = [
     "STUDY",
-    "ErrorBars",
     "Problem",
     "problems",
 ]
@@ -71,44 +70,34 @@ EFFORT: dict[Size, Effort] = {
 }
 
 
-@dataclass(frozen=True)
-class ErrorBars:
-    """The study; see the module."""
+def cells(data: StudyData, size: Size) -> list[Cell]:
+    """For each problem the closed forms, quadrature and collapsed NUTS; for some the other programs."""
+    effort, found = EFFORT[size], problems(data, size)
+    cells = []
+    for problem in found:
+        cells += [_cell(problem, "closed-forms"), _cell(problem, "quadrature")]
+        cells.append(_cell(problem, "collapsed", *effort.collapsed))
+    by_name = {problem.name: problem for problem in found} | {"rbf-wide": _widest(found)}
+    for name in effort.weight_space_problems:
+        problem = _on(by_name[name], data, effort.weight_space_rows)
+        attempts = _FEW_WEIGHTS if problem.kernel["kind"] == "Linear" else _MANY_WEIGHTS
+        attempts = _NO_SIGNAL if problem.permuted else attempts
+        cells.append(_cell(problem, "weight-space", *effort.weight_space, attempts=attempts))
+    for name in effort.gp_problems:
+        cells.append(_cell(_on(by_name[name], data, effort.gp_rows), "gp", *effort.gp))
+    return cells
 
-    name: str = "error-bars"
-    title: str = "Error bars of the hyperparameters"
-    version: int = 1
-    needs_data: bool = True
 
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """For each problem the closed forms, quadrature and collapsed NUTS; for some the other programs."""
-        assert data is not None
-        effort, found = EFFORT[size], problems(data, size)
-        cells = []
-        for problem in found:
-            cells += [_cell(problem, "closed-forms"), _cell(problem, "quadrature")]
-            cells.append(_cell(problem, "collapsed", *effort.collapsed))
-        by_name = {problem.name: problem for problem in found} | {"rbf-wide": _widest(found)}
-        for name in effort.weight_space_problems:
-            problem = _on(by_name[name], data, effort.weight_space_rows)
-            attempts = _FEW_WEIGHTS if problem.kernel["kind"] == "Linear" else _MANY_WEIGHTS
-            attempts = _NO_SIGNAL if problem.permuted else attempts
-            cells.append(_cell(problem, "weight-space", *effort.weight_space, attempts=attempts))
-        for name in effort.gp_problems:
-            cells.append(_cell(_on(by_name[name], data, effort.gp_rows), "gp", *effort.gp))
-        return cells
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """Error bars of one problem by one method."""
-        assert data is not None
-        settings = dict(cell.settings)
-        problem, method = Problem(**settings.pop("problem")), settings["program"]
-        X, y = problem.data(data)
-        if method == "closed-forms":
-            return closed_forms(problem, X, y)
-        if method == "quadrature":
-            return quadrature(problem, X, y)
-        return sampled(problem, X, y, settings, cell.seed)
+def compute(cell: Cell, data: StudyData) -> CellResult:
+    """Error bars of one problem by one method."""
+    settings = dict(cell.settings)
+    problem, method = Problem(**settings.pop("problem")), settings["program"]
+    X, y = problem.data(data)
+    if method == "closed-forms":
+        return closed_forms(problem, X, y)
+    if method == "quadrature":
+        return quadrature(problem, X, y)
+    return sampled(problem, X, y, settings, cell.seed)
 
 
 def _cell(problem: Problem, program: str, draws: int | None = None, warmup: int | None = None, **more: Any) -> Cell:
@@ -132,4 +121,9 @@ def _on(problem: Problem, data: StudyData, rows: int) -> Problem:
     return replace(problem, name=f"{problem.name}-n{rows}", label=f"{problem.label}, {rows} rows", rows=rows)
 
 
-STUDY = ErrorBars()
+STUDY = Study(
+    name="error-bars",
+    title="Error bars of the hyperparameters",
+    cells=cells,
+    compute=compute,
+)

@@ -10,20 +10,19 @@ Cells: "curve-<i>", "near-<i>" (blocks of widths), "choice.<rung>", "profile-<σ
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayes_lssvm.marginal.ladder import quadrature_check
-from validation.harness import Cell, CellResult, Size, StudyData
+from validation.harness import Cell, CellResult, Size, Study, StudyData
 from validation.ladder import PRIOR, best_width, four_figures, spread_rows
 
 from .bridged import bridged
 from .choice import chosen_width
 from .rungs import RUNGS, gamma_profile, rungs_at
 
-__all__ = ["PRIOR", "RUNGS", "STUDY", "Evidence"]
+__all__ = ["PRIOR", "RUNGS", "STUDY"]
 
 RIPLEY_RANGE = (0.2, 10.0)
 RIPLEY_SAMPLED = (0.5, 1.311, 4.0, 8.0, 10.0)
@@ -69,63 +68,49 @@ EFFORT: dict[Size, Effort] = {
 }
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """The study; see the module."""
+def cells(data: StudyData, size: Size) -> list[Cell]:
+    """Blocks of widths, the rungs' choices, and widths that are sampled."""
+    effort = EFFORT[size]
+    rows = effort.most_rows if len(data.y) > effort.most_rows else None
+    widths = _widths(data, rows, effort)
+    common = {"rows": rows}
+    cells = []
+    for part, grid in (("curve", widths.curve), ("near", widths.near)):
+        for i in range(0, len(grid), _BLOCK):
+            block = {"kind": "ladder", "part": part, "widths": grid[i : i + _BLOCK], **common}
+            cells.append(_cell(f"{part}-{i // _BLOCK:02d}", block))
+    for name in RUNGS:
+        cells.append(_cell(f"choice.{name}", {"kind": "choice", "rung": name, "range": list(widths.range), **common}))
+    cells += [_cell(f"profile-{s:g}", {"kind": "profile", "sigma": s, **common}) for s in widths.profiles]
+    lengths = {"draws": effort.draws, "warmup": effort.warmup}
+    for s in widths.sampled:
+        settings = {"kind": "bridge", "program": "collapsed", "sigma": s, **lengths, **common}
+        cells.append(_cell(f"collapsed-{s:g}", settings))
+    if effort.gp_draws and len(data.y) <= effort.most_gp_rows:
+        settings = {
+            "kind": "bridge",
+            "program": "gp",
+            "sigma": widths.main,
+            "draws": effort.gp_draws,
+            "warmup": 300,
+        }
+        cells.append(_cell(f"gp-{widths.main:g}", {**settings, **common}))
+    return cells
 
-    name: str = "evidence"
-    title: str = "The evidence along σ"
-    version: int = 1
-    needs_data: bool = True
 
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """Blocks of widths, the rungs' choices, and widths that are sampled."""
-        assert data is not None
-        effort = EFFORT[size]
-        rows = effort.most_rows if len(data.y) > effort.most_rows else None
-        widths = _widths(data, rows, effort)
-        common = {"rows": rows}
-        cells = []
-        for part, grid in (("curve", widths.curve), ("near", widths.near)):
-            for i in range(0, len(grid), _BLOCK):
-                block = {"kind": "ladder", "part": part, "widths": grid[i : i + _BLOCK], **common}
-                cells.append(_cell(f"{part}-{i // _BLOCK:02d}", block))
-        for name in RUNGS:
-            cells.append(
-                _cell(f"choice.{name}", {"kind": "choice", "rung": name, "range": list(widths.range), **common})
-            )
-        cells += [_cell(f"profile-{s:g}", {"kind": "profile", "sigma": s, **common}) for s in widths.profiles]
-        lengths = {"draws": effort.draws, "warmup": effort.warmup}
-        for s in widths.sampled:
-            settings = {"kind": "bridge", "program": "collapsed", "sigma": s, **lengths, **common}
-            cells.append(_cell(f"collapsed-{s:g}", settings))
-        if effort.gp_draws and len(data.y) <= effort.most_gp_rows:
-            settings = {
-                "kind": "bridge",
-                "program": "gp",
-                "sigma": widths.main,
-                "draws": effort.gp_draws,
-                "warmup": 300,
-            }
-            cells.append(_cell(f"gp-{widths.main:g}", {**settings, **common}))
-        return cells
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """One block of widths, one choice, one profile or one width by NUTS."""
-        assert data is not None
-        settings, seed = cell.settings, cell.seed
-        X, y = spread_rows(data.X, data.y, settings["rows"])
-        if settings["kind"] == "ladder":
-            points = [rungs_at(sigma, X, y, seed + i) for i, sigma in enumerate(settings["widths"])]
-            return CellResult(
-                {"points": points}, (quadrature_check(max(point["quadrature_error"] for point in points)),)
-            )
-        if settings["kind"] == "choice":
-            low, high = settings["range"]
-            return CellResult(chosen_width(settings["rung"], low, high, X, y, seed))
-        if settings["kind"] == "profile":
-            return CellResult(gamma_profile(settings["sigma"], X, y))
-        return bridged(settings["program"], settings["sigma"], X, y, settings, seed)
+def compute(cell: Cell, data: StudyData) -> CellResult:
+    """One block of widths, one choice, one profile or one width by NUTS."""
+    settings, seed = cell.settings, cell.seed
+    X, y = spread_rows(data.X, data.y, settings["rows"])
+    if settings["kind"] == "ladder":
+        points = [rungs_at(sigma, X, y, seed + i) for i, sigma in enumerate(settings["widths"])]
+        return CellResult({"points": points}, (quadrature_check(max(point["quadrature_error"] for point in points)),))
+    if settings["kind"] == "choice":
+        low, high = settings["range"]
+        return CellResult(chosen_width(settings["rung"], low, high, X, y, seed))
+    if settings["kind"] == "profile":
+        return CellResult(gamma_profile(settings["sigma"], X, y))
+    return bridged(settings["program"], settings["sigma"], X, y, settings, seed)
 
 
 class _Widths(NamedTuple):
@@ -165,4 +150,9 @@ def _cell(key: str, settings: dict[str, Any]) -> Cell:
     return Cell(key, settings, zlib.crc32(key.encode()) >> 1)
 
 
-STUDY = Evidence()
+STUDY = Study(
+    name="evidence",
+    title="The evidence along σ",
+    cells=cells,
+    compute=compute,
+)

@@ -10,21 +10,20 @@ from __future__ import annotations
 
 import time
 import zlib
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bayes_lssvm import BayesianLSSVC
 from bayes_lssvm.base.typing import AnyArray, Array
-from validation.harness import Cell, CellResult, Size, StudyData
+from validation.harness import Cell, CellResult, Size, Study
 from validation.harness.scores import BINS, Decisions, pooled_calibration_error, score
 from validation.harness.splits import seed_of
 
 from .methods import METHODS, OWN, Prediction, papers_parameters, predict
 from .sets import FOLDS, Problem, folds_of, load, problems
 
-__all__ = ["METHODS", "SMALLEST", "STUDY", "FieldStudy", "scores_of"]
+__all__ = ["METHODS", "SMALLEST", "STUDY", "scores_of"]
 
 SMALLEST = 1e-6
 TOY = (("ripley", "iris"), ("ours", "logistic"))
@@ -36,45 +35,36 @@ REPEATS: dict[Size, int] = {"toy": 2, "quick": 1, "full": 3}
 _MILLI = 1000.0
 
 
-@dataclass(frozen=True)
-class FieldStudy:
-    """A cell is a method on one repeat of a data set."""
+def cells(data: None, size: Size) -> list[Cell]:
+    """Method by method, so that the first ones are there for all sets early; what is not here is left out."""
+    names, methods = {"toy": TOY, "quick": QUICK, "full": (None, tuple(METHODS))}[size]
+    wanted = [problem for problem in problems() if names is None or problem.name in names]
+    return [
+        _cell(problem, method, repeat)
+        for method in methods
+        if METHODS[method].installed
+        for problem in wanted
+        for repeat in range(REPEATS[size])
+    ]
 
-    name: str = "field"
-    title: str = "Are the defaults good for a user's own data?"
-    version: int = 1
-    needs_data: bool = False
-    own_data: str = "as each cell names them"
 
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """Method by method, so that the first ones are there for all sets early; what is not here is left out."""
-        names, methods = {"toy": TOY, "quick": QUICK, "full": (None, tuple(METHODS))}[size]
-        wanted = [problem for problem in problems() if names is None or problem.name in names]
-        return [
-            _cell(problem, method, repeat)
-            for method in methods
-            if METHODS[method].installed
-            for problem in wanted
-            for repeat in range(REPEATS[size])
-        ]
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """Each fold predicted by a model of the others, and all rows scored together."""
-        s = cell.settings
-        problem = Problem(s["set"], s["group"], s["source"])
-        X, y, _ = load(problem)
-        folds = folds_of(problem, y, s["repeat"])
-        labels, P = np.empty_like(y), np.empty((len(y), y.max() + 1))
-        base = np.empty_like(P)
-        seconds = 0.0
-        for fold in range(FOLDS):
-            train, test = folds != fold, folds == fold
-            began = time.perf_counter()
-            labels[test], P[test] = predict(s["method"], X[train], y[train], X[test], cell.seed)
-            seconds += (time.perf_counter() - began) / FOLDS
-            base[test] = np.bincount(y[train], minlength=P.shape[1]) / train.sum()
-        shape = {"n": len(y), "d": X.shape[1], "classes": P.shape[1], "seconds": seconds, "rows": _rows(folds)}
-        return CellResult({**shape, **scores_of(Prediction(labels, P), base, y, folds)})
+def compute(cell: Cell, data: None) -> CellResult:
+    """Each fold predicted by a model of the others, and all rows scored together."""
+    s = cell.settings
+    problem = Problem(s["set"], s["group"], s["source"])
+    X, y, _ = load(problem)
+    folds = folds_of(problem, y, s["repeat"])
+    labels, P = np.empty_like(y), np.empty((len(y), y.max() + 1))
+    base = np.empty_like(P)
+    seconds = 0.0
+    for fold in range(FOLDS):
+        train, test = folds != fold, folds == fold
+        began = time.perf_counter()
+        labels[test], P[test] = predict(s["method"], X[train], y[train], X[test], cell.seed)
+        seconds += (time.perf_counter() - began) / FOLDS
+        base[test] = np.bincount(y[train], minlength=P.shape[1]) / train.sum()
+    shape = {"n": len(y), "d": X.shape[1], "classes": P.shape[1], "seconds": seconds, "rows": _rows(folds)}
+    return CellResult({**shape, **scores_of(Prediction(labels, P), base, y, folds)})
 
 
 def _cell(problem: Problem, method: str, repeat: int) -> Cell:
@@ -134,4 +124,12 @@ def _bins(confidence: Array, correct: AnyArray) -> dict[str, Array]:
     return {"n": count, "confidence": np.round(summed, 4), "correct": right.astype(int)}
 
 
-STUDY = FieldStudy()
+STUDY = Study(
+    name="field",
+    title="Are the defaults good for a user's own data?",
+    cells=cells,
+    compute=compute,
+    needs_data=False,
+    own_data="as each cell names them",
+)
+"""A cell is a method on one repeat of a data set."""

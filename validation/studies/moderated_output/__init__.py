@@ -13,15 +13,14 @@ places and the labels. Data without a test set of their own are split 2/3 to 1/3
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from validation.harness import Cell, CellResult, Size, StudyData
+from validation.harness import Cell, CellResult, Size, Study, StudyData
 
 from .methods import METHODS
 from .points import describe, points_of
 
-__all__ = ["LABELS", "METHODS", "STUDY", "ModeratedOutput"]
+__all__ = ["LABELS", "METHODS", "STUDY"]
 
 LABELS = {
     "plug-in": "plug-in",
@@ -53,37 +52,33 @@ _DRAWS: dict[Size, dict[str, dict[str, int]]] = {
 }
 
 
-@dataclass(frozen=True)
-class ModeratedOutput:
-    """The study; see the module's docstring."""
-
-    name: str = "moderated-output"
-    title: str = "The moderated output"
-    version: int = 2
-    needs_data: bool = True
-
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """The points, and one cell a method."""
-        assert data is not None
-        if data.task != "classification":
-            raise ValueError(
-                f"The study {self.name!r} compares class probabilities, but {data.target_name!r} of {data.name} holds "
-                "real numbers. For regression run error-bars, evidence or bayes-factors."
-            )
-        places = dict(_PLACES[size])
-        found = [Cell("points", {"method": "points", **places})]
-        for number, method in enumerate(METHODS):
-            settings: dict[str, Any] = {"method": method, **places, **_DRAWS[size].get(method, {})}
-            found.append(Cell(method, settings, seed=number))
-        return found
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """Probabilities by one method, or the points."""
-        assert data is not None
-        points = points_of(data, cell.settings)
-        if cell.settings["method"] == "points":
-            return CellResult(describe(points, data))
-        return METHODS[cell.settings["method"]](points, cell.settings, cell.seed)
+def cells(data: StudyData, size: Size) -> list[Cell]:
+    """The points, and one cell a method."""
+    if data.task != "classification":
+        raise ValueError(
+            f"The study 'moderated-output' compares class probabilities, but {data.target_name!r} of {data.name} holds "
+            "real numbers. For regression run error-bars, evidence or bayes-factors."
+        )
+    places = dict(_PLACES[size])
+    found = [Cell("points", {"method": "points", **places})]
+    for number, method in enumerate(METHODS):
+        settings: dict[str, Any] = {"method": method, **places, **_DRAWS[size].get(method, {})}
+        found.append(Cell(method, settings, seed=number))
+    return found
 
 
-STUDY = ModeratedOutput()
+def compute(cell: Cell, data: StudyData) -> CellResult:
+    """Probabilities by one method, or the points."""
+    points = points_of(data, cell.settings)
+    if cell.settings["method"] == "points":
+        return CellResult(describe(points, data))
+    return METHODS[cell.settings["method"]](points, cell.settings, cell.seed)
+
+
+STUDY = Study(
+    name="moderated-output",
+    title="The moderated output",
+    cells=cells,
+    compute=compute,
+    version=2,
+)

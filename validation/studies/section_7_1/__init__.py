@@ -21,7 +21,7 @@ import numpy as np
 from bayes_lssvm import BayesianLSSVC, datasets
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.levels.level3 import DEFAULT_PRIOR_SD, ErrorBars
-from validation.harness import Cell, CellResult, Size, StudyData, load_data
+from validation.harness import Cell, CellResult, Size, Study, StudyData, load_data
 
 from .designs import (
     NEGATIVE_COPIES,
@@ -200,25 +200,23 @@ def study(
     )
 
 
-@dataclass(frozen=True)
-class Section71:
-    """One cell that holds the whole record."""
-
-    name: str = "section-7-1"
-    title: str = "Section 7.1: the LS-SVM classifier on Ripley's data"
-    version: int = 1
-    needs_data: bool = True
-
-    def cells(self, data: StudyData | None, size: Size) -> list[Cell]:
-        """One cell, on Ripley's data alone."""
-        if data is None or data.sha256 != load_data("ripley").sha256:
-            raise ValueError("Section 7.1 is about Ripley's data; leave out --data, or name other studies.")
-        return [Cell(self.name, {"kernel": "rbf", "prior_sd": DEFAULT_PRIOR_SD, **_POINTS[size]})]
-
-    def compute(self, cell: Cell, data: StudyData | None) -> CellResult:
-        """Both designs, the curves and the map; inputs as they come, which the classifier standardises itself."""
-        own = {name: cell.settings[name] for name in ("n_wide", "n_near", "n_map", "prior_sd")}
-        return CellResult(study(**own).record())
+def cells(data: StudyData, size: Size) -> list[Cell]:
+    """One cell, on Ripley's data alone."""
+    if data is None or data.sha256 != load_data("ripley").sha256:
+        raise ValueError("Section 7.1 is about Ripley's data; leave out --data, or name other studies.")
+    return [Cell("section-7-1", {"kernel": "rbf", "prior_sd": DEFAULT_PRIOR_SD, **_POINTS[size]})]
 
 
-STUDY = Section71()
+def compute(cell: Cell, data: StudyData) -> CellResult:
+    """Both designs, the curves and the map; inputs as they come, which the classifier standardises itself."""
+    own = {name: cell.settings[name] for name in ("n_wide", "n_near", "n_map", "prior_sd")}
+    return CellResult(study(**own).record())
+
+
+STUDY = Study(
+    name="section-7-1",
+    title="Section 7.1: the LS-SVM classifier on Ripley's data",
+    cells=cells,
+    compute=compute,
+)
+"""One cell that holds the whole record."""
