@@ -1,21 +1,23 @@
-"""Do four ways to the same posterior agree? Weight-space NUTS, GP NUTS, collapsed NUTS and quadrature.
+"""Do several ways to the same posterior agree? Weight-space NUTS, GP NUTS, collapsed NUTS and quadrature.
 
 The programs of `models` know nothing of the closed forms. For each data set and kernel their draws of log μ, log ζ (and
 the kernel's log parameter, where it is free) are compared with quadrature in units of Monte-Carlo standard errors, and
-the evidence by bridge sampling in units of its own standard error. The bias is flat in all of them, so that log Z means
-the same everywhere. A cell is one of these comparisons.
+the evidence by bridge sampling in units of its own standard error. Importance sampling, tempered SMC and nested
+sampling (where dynesty is installed) have the evidence alone, of the hyperparameters with weights and bias integrated
+out. The bias is flat in all of them, so that log Z means the same everywhere. A cell is one of these comparisons.
 
-| size  | comparisons                                                   |
-| ----- | ------------------------------------------------------------- |
-| toy   | the linear kernel on Ripley's data in weight space, 500 draws |
-| quick | the linear kernel on Ripley's data, three ways                |
-| full  | all (about half an hour on one core)                          |
+| size  | comparisons                                                                                          |
+| ----- | ---------------------------------------------------------------------------------------------------- |
+| toy   | the linear kernel on Ripley's data: weight space, importance sampling, SMC, an eighth of the draws |
+| quick | the linear kernel on Ripley's data, in all ways                                                      |
+| full  | all (about half an hour on one core)                                                                 |
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
@@ -25,15 +27,27 @@ from bayes_lssvm.base.arviz import rhat_and_ess
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import RBF, Kernel, Linear, Polynomial
 from bayes_lssvm.marginal import HyperPosterior
-from bayes_lssvm.priors import HyperPrior, Normal
 from models import GaussianProcess, WeightSpace, features, sample
-from validation.estimates import bridge_numpyro
+from validation.estimates import (
+    EvidenceEstimate,
+    bridge_numpyro,
+    importance_sampling,
+    lssvm_target,
+    nested_sampling,
+    tempered_smc,
+)
 from validation.harness import Cell, CellResult, Check, Size, Study
+from validation.ladder import PRIOR
 
-PRIOR = HyperPrior(Normal(0.0, 3.0), Normal(0.0, 3.0), Normal(0.0, 1.0))
 MOMENT_LIMIT, EVIDENCE_LIMIT = 4.0, 3.0
 """Standard errors by which a posterior's mean or standard deviation, and the evidence, may be off."""
-Program = Literal["weight space", "gp", "collapsed"]
+Program = Literal["weight space", "gp", "collapsed", "importance", "smc", "nested"]
+ESTIMATORS: dict[str, tuple[Callable[..., EvidenceEstimate], str]] = {
+    "importance": (importance_sampling, "n"),
+    "smc": (tempered_smc, "n_particles"),
+    "nested": (nested_sampling, "n_live"),
+}
+"""Those of the evidence alone, and what their number of draws is called."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +59,7 @@ class Comparison:
     centred : bool
         Parametrisation of the weights.
     draws, warmup : int
-        Of each of four chains.
+        Of each of four chains; of the proposal, particles of a run, live points.
     """
 
     name: str
@@ -72,21 +86,22 @@ class Agreement:
     mean_z, sd_z : dict
         (sampled − exact)/standard error, of posterior means and standard deviations, by parameter.
     log_z_difference, log_z_error : float
-        Bridge sampling minus quadrature, in nats, and its own standard error.
-    min_ess : float
+        Estimate minus quadrature, in nats, and its own standard error.
+    min_ess : float or None
+        None where there are no chains; `mean_z` and `sd_z` are empty then.
     """
 
     mean_z: dict[str, float]
     sd_z: dict[str, float]
     log_z_difference: float
     log_z_error: float
-    min_ess: float
+    min_ess: float | None
     diagnostics_ok: bool
 
     @property
     def worst(self) -> float:
         """The largest difference of a mean or a standard deviation, in its standard errors."""
-        return max(abs(z) for z in (*self.mean_z.values(), *self.sd_z.values()))
+        return max((abs(z) for z in (*self.mean_z.values(), *self.sd_z.values())), default=0.0)
 
     @property
     def log_z_score(self) -> float:
@@ -110,6 +125,10 @@ def _comparisons() -> Iterator[Comparison]:
                 yield Comparison(f"{data} {label}, gp", data, kernel, "gp")
     yield Comparison("ripley rbf free, collapsed", "ripley", RBF(1.0), "collapsed", fixed_kernel=False)
     yield Comparison("ripley rbf free, gp", "ripley", RBF(1.0), "gp", fixed_kernel=False)
+    for label, kernel in (("linear", Linear()), ("rbf", RBF(1.311))):
+        yield Comparison(f"ripley {label}, importance", "ripley", kernel, "importance", draws=4000, warmup=0)
+        yield Comparison(f"ripley {label}, smc", "ripley", kernel, "smc", draws=1000, warmup=0)
+        yield Comparison(f"ripley {label}, nested", "ripley", kernel, "nested", draws=500, warmup=0)
 
 
 COMPARISONS = {comparison.key: comparison for comparison in _comparisons()}
@@ -126,14 +145,18 @@ def compare(comparison: Comparison, seed: int) -> Agreement:
     X, y = load(comparison.data)
     common: dict[str, Any] = {"kernel": comparison.kernel, "prior": PRIOR, "fixed_kernel": comparison.fixed_kernel}
     exact = marginalise(X, y, progress=False, **common)
+    if comparison.program in ESTIMATORS:
+        estimator, effort_name = ESTIMATORS[comparison.program]
+        found = estimator(lssvm_target(X, y, **common), seed=seed, **{effort_name: comparison.draws})
+        return Agreement({}, {}, found.log_z - exact.log_evidence, found.standard_error, None, not found.concerns)
     effort: dict[str, Any] = {"draws": comparison.draws, "warmup": comparison.warmup, "seed": seed, "progress": False}
     if comparison.program == "collapsed":
-        found = marginalise(X, y, method="nuts", **common, **effort)
-        assert found.chains is not None
+        drawn = marginalise(X, y, method="nuts", **common, **effort)
+        assert drawn.chains is not None
         names = [name for name in exact.names if name != "log_gamma"]
-        points = {name: found.chains.points[..., i] for i, name in enumerate(names)}
-        ok = bool(found.diagnostics["chains"]["ok"])
-        evidence = found.log_evidence, found.log_evidence_error
+        points = {name: drawn.chains.points[..., i] for i, name in enumerate(names)}
+        ok = bool(drawn.diagnostics["chains"]["ok"])
+        evidence = drawn.log_evidence, drawn.log_evidence_error
     else:
         program, arguments = _program(comparison, X, y)
         sampled = sample(program, *arguments, check=False, **effort)
@@ -166,24 +189,20 @@ def _agreement(exact: HyperPosterior, points: dict[str, Array], evidence: tuple[
 
 
 def checks_of(found: Agreement) -> tuple[Check, ...]:
-    """Whether the chains are good, and moments and evidence within what chance allows."""
+    """Whether the draws are good, and moments and evidence within what chance allows."""
     worst, score, ok = found.worst, found.log_z_score, found.diagnostics_ok
+    words = "pass" if ok else "FAIL"
+    evidence = f"is {score:.1f} of its standard errors from quadrature's."
+    if not found.mean_z:
+        return (
+            Check("draws", float(ok), 1.0, ok, f"The draws of the estimate {words} its own checks."),
+            Check("evidence", score, EVIDENCE_LIMIT, score <= EVIDENCE_LIMIT, f"log Z {evidence}"),
+        )
+    moments = f"The worst mean or standard deviation is {worst:.1f} standard errors from quadrature's."
     return (
-        Check("chains", float(ok), 1.0, ok, f"The chains {'pass' if ok else 'FAIL'} their checks."),
-        Check(
-            "moments",
-            worst,
-            MOMENT_LIMIT,
-            worst <= MOMENT_LIMIT,
-            f"The worst mean or standard deviation is {worst:.1f} standard errors from quadrature's.",
-        ),
-        Check(
-            "evidence",
-            score,
-            EVIDENCE_LIMIT,
-            score <= EVIDENCE_LIMIT,
-            f"log Z by bridge sampling is {score:.1f} of its standard errors from quadrature's.",
-        ),
+        Check("chains", float(ok), 1.0, ok, f"The chains {words} their checks."),
+        Check("moments", worst, MOMENT_LIMIT, worst <= MOMENT_LIMIT, moments),
+        Check("evidence", score, EVIDENCE_LIMIT, score <= EVIDENCE_LIMIT, f"log Z by bridge sampling {evidence}"),
     )
 
 
@@ -200,10 +219,13 @@ def compute(cell: Cell, data: None) -> CellResult:
 
 
 def _of_size(size: Size) -> list[Comparison]:
+    here = [c for c in COMPARISONS.values() if c.program != "nested" or find_spec("dynesty") is not None]
     if size == "full":
-        return list(COMPARISONS.values())
-    linear = [c for c in COMPARISONS.values() if c.name.startswith("ripley linear")]
-    return linear if size == "quick" else [replace(c, draws=500) for c in linear if c.program == "weight space"]
+        return here
+    linear = [c for c in here if c.name.startswith("ripley linear")]
+    if size == "quick":
+        return linear
+    return [replace(c, draws=c.draws // 8) for c in linear if c.program in ("weight space", "importance", "smc")]
 
 
 STUDY = Study(
