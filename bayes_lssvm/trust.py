@@ -20,11 +20,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_X_y
-from sklearn.utils.multiclass import type_of_target
 
 from .base.errors import quiet
 from .base.provenance import provenance
+from .base.scikit import check_X_y, type_of_target
 from .base.typing import AnyArray, Array
 from .estimators.classifier import BayesianLSSVC
 from .estimators.regressor import BayesianLSSVR

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .files import write_atomically
+from .scikit import alone
 from .typing import AnyArray, Array
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def _array_stats() -> Any:
     return array_stats
 
 
+@alone  # ArviZ changes warning filters
 def rhat_and_ess(draws: Mapping[str, AnyArray]) -> ChainStatistics:
     """R-hat, effective sample sizes and Monte-Carlo errors of draws of shape (chains, draws, …)."""
     stats = _array_stats()
@@ -84,12 +86,14 @@ def rhat_and_ess(draws: Mapping[str, AnyArray]) -> ChainStatistics:
     return result
 
 
+@alone
 def bfmi(energy: Array) -> Array:
     """Energy fraction of missing information (E-FMI) of each chain, from energies of shape (chains, draws)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(_array_stats().bfmi(np.asarray(energy, dtype=float), chain_axis=0, draw_axis=1))
 
 
+@alone
 def pareto_smooth(log_weights: Array) -> tuple[Array, float]:
     """Pareto-smoothed importance weights and the shape k̂ of their tail.
 
@@ -128,6 +132,7 @@ def pareto_smooth(log_weights: Array) -> tuple[Array, float]:
     return smoothed, float(k_hat) if np.isfinite(k_hat) else np.inf
 
 
+@alone
 def datatree(
     groups: Mapping[str, Mapping[str, AnyArray]],
     *,
@@ -170,12 +175,14 @@ def _netcdf_engine() -> None:
         import_module("h5py")
 
 
+@alone
 def write_netcdf(tree: DataTree, path: str | Path) -> Path:
     """Write a data tree so that the file appears whole or not at all."""
     _netcdf_engine()
     return write_atomically(path, lambda stream: tree.to_netcdf(stream.name, engine="h5netcdf"))
 
 
+@alone
 def read_netcdf(path: str | Path) -> DataTree:
     """Read a data tree into memory; the file is closed again."""
     _netcdf_engine()

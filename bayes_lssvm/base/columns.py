@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_X_y
 
 from .errors import BayesLSSVMWarning, ConstantFeatureWarning, warn
 from .memory import require_matrices
+from .scikit import check_X_y
 from .typing import Array
 
 _SAME_COLUMN = 1e-12

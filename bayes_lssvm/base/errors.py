@@ -6,7 +6,9 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FrameType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,6 +41,10 @@ class EvidenceDivergenceWarning(BayesLSSVMWarning):
     """Eq 5.3 diverges because γ_eff is close to 1 or to N."""
 
 
+class DamagedFileWarning(BayesLSSVMWarning):
+    """A file that was kept to save work cannot be used; what it held is computed again."""
+
+
 class ConstantFeatureWarning(BayesLSSVMWarning):
     """A column of the inputs has no variance; it is kept at zero."""
 
@@ -50,8 +56,24 @@ def require_positive(what: str, value: float) -> float:
     return float(value)
 
 
+class Said(NamedTuple):
+    """A warning as data."""
+
+    message: str
+    category: type[Warning]
+
+
+# Who hears the warnings of this thread instead of Python, whose filters belong to the whole process: a block that
+# changes them and puts them back, in two threads at once, leaves them changed.
+_LISTENER: ContextVar[list[Said] | None] = ContextVar("listener", default=None)
+
+
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside this package from which the call came."""
+    """Warn at the line outside this package from which the call came, or tell who listens (`heard`)."""
+    listener = _LISTENER.get()
+    if listener is not None:
+        listener.append(Said(message, category))
+        return
     frame: FrameType | None = sys._getframe()
     level = 1
     while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "bayes_lssvm":
@@ -61,8 +83,18 @@ def warn(message: str, category: type[Warning]) -> None:
 
 
 @contextmanager
+def heard() -> Iterator[list[Said]]:
+    """The library's warnings of this thread within the block, as data; none of them is issued."""
+    said: list[Said] = []
+    token = _LISTENER.set(said)
+    try:
+        yield said
+    finally:
+        _LISTENER.reset(token)
+
+
+@contextmanager
 def quiet() -> Iterator[None]:
     """Keep the library's warnings to itself, where what they would say comes back as numbers and checks."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BayesLSSVMWarning)
+    with heard():
         yield

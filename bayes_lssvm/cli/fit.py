@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import warnings
 from typing import Any
 
 import numpy as np
@@ -34,9 +33,9 @@ def run_fit(args: argparse.Namespace) -> None:
     check_output(args.out, args.data)
     training = read_training(args.data, args.target, args.task, args.ignore, many_classes=True)
     model = _estimator(args, training)
-    with spoken_warnings() as sentences:
+    with spoken_warnings() as constant:
         Standardiser.fit(training.X, training.inputs)  # warns of columns without variance, by their names
-        warnings.simplefilter("ignore", ConstantFeatureWarning)  # the model would do so again, by their numbers
+    with spoken_warnings(but=(ConstantFeatureWarning,)) as sentences:  # the model tells of them by their numbers
         model.fit(training.X, training.y)
         score = _training_score(model, training)
     # Arrays carry no names, but the model file shall: `predict` matches columns by them.
@@ -45,7 +44,7 @@ def run_fit(args: argparse.Namespace) -> None:
         with writing(args.out) as path:
             save(model, path)
     if args.json:
-        emit_json(record(model, training, score, args.seed, args.out) | {"warnings": sentences})
+        emit_json(record(model, training, score, args.seed, args.out) | {"warnings": constant + sentences})
     else:
         emit_text(report(model, training, score))
         if args.out is not None:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..base.errors import heard
 from ..base.files import write_bytes
 from ..base.text import InputError, plain, printable
 
@@ -26,12 +27,14 @@ def say(kind: str, sentence: str) -> None:
 
 
 @contextmanager
-def spoken_warnings() -> Iterator[list[str]]:
-    """Collect Python's warnings within the block, and say each as a sentence at its end."""
+def spoken_warnings(*, but: tuple[type[Warning], ...] = ()) -> Iterator[list[str]]:
+    """Collect warnings within the block, and say each as a sentence at its end, but for those of some kinds."""
     sentences: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
+    # filters belong to the whole process, which is ours here: the program runs one command
+    with warnings.catch_warnings(record=True) as caught, heard() as said:
         warnings.simplefilter("always", UserWarning)
         yield sentences
+    sentences += dict.fromkeys(message for message, category in said if not issubclass(category, but))
     sentences += dict.fromkeys(str(warning.message) for warning in caught)
     for sentence in sentences:
         say("warning", sentence)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import warnings
 from typing import Any
 
 from .._version import __version__
@@ -34,8 +33,7 @@ def run_select(args: argparse.Namespace) -> None:
         occam=args.occam,
         random_state=args.seed,
     )
-    with spoken_warnings() as sentences:
-        warnings.simplefilter("ignore", ConstantFeatureWarning)  # the table below names them
+    with spoken_warnings(but=(ConstantFeatureWarning,)) as sentences:  # the table below names them
         selector.fit(training.X, training.y)
     path = selector.path_
     if args.json:

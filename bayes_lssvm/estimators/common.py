@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from ..base.scikit import check_classification_targets, type_of_target, validate_data
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
 from ..levels.level1 import ClassCentres

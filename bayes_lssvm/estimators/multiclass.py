@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.archive import State
 from ..base.errors import BayesLSSVMWarning, warn
 from ..base.provenance import provenance
+from ..base.scikit import check_classification_targets
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, as_kernel, kernel_from_dict
@@ -31,7 +31,7 @@ from ..multiclass.decodings import (
     require_pairs,
 )
 from ..multiclass.design import SharedDesign, design_shared
-from ..multiclass.members import Complaint, fit_members, has_ratio, log_ratio_of, output_of
+from ..multiclass.members import Complaint, Keeper, fit_members, has_ratio, log_ratio_of, output_of
 from .binary import BinaryLSSVC
 from .common import MIN_POINTS, ClassFrequencies, ClassPrior, LSSVMBase, check_moderation, resolve_costs
 
@@ -44,6 +44,10 @@ def _has_probabilities(model: Any) -> bool:
             f"decoding={model.decoding!r} gives no probabilities; those that do are {', '.join(PROBABILISTIC)}."
         )
     return True
+
+
+def _state_of(member: BinaryLSSVC) -> State:
+    return member._state()
 
 
 def _member(state: State) -> BinaryLSSVC:
@@ -91,7 +95,8 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
     n_jobs : int or None
         Processes among which members with a kernel each are spread, as in joblib.
     folder : path or None
-        Where such members are kept once they are finished, so that a run that was stopped goes on where it was.
+        Where such members are kept as model files once they are finished, so that a run that was stopped goes on where
+        it was; not for a `member` of another kind. One that is damaged is designed again, with a warning.
     random_state : int, default 0
         Seed of the error-correcting code and of the subsets on which kernels are sifted.
 
@@ -182,8 +187,15 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         if kernel is not None and self._shares_work(kernel):
             complaints = self._share(inputs, labels, kernel, refine=self.refine).complaints()
         else:
+            binary = self._binary_estimator()
             self.members_, complaints = fit_members(
-                self._binary_estimator(), inputs, labels, self.code_book_, n_jobs=self.n_jobs, folder=self.folder
+                binary,
+                inputs,
+                labels,
+                self.code_book_,
+                n_jobs=self.n_jobs,
+                folder=self.folder,
+                keeper=Keeper(_state_of, type(binary)._from_state) if isinstance(binary, BinaryLSSVC) else None,
             )
         if all(hasattr(member, "log_evidence_") for member in self.members_):
             self.log_evidence_ = float(sum(member.log_evidence_ for member in self.members_))

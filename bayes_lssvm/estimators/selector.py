@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
-from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from ..base.scikit import type_of_target, validate_data
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
 from ..levels.level3 import DEFAULT_PRIOR_SD

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import chi2
-from sklearn.utils import check_X_y
 
 from ..base.checks import Check
+from ..base.scikit import check_X_y
 from ..base.typing import Array
 from ..kernels import Kernel, as_kernel
 from ..levels.level3 import ErrorBars, Level3, evaluate

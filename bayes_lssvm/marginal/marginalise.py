@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_X_y
 
 from ..base.memory import require_matrices
 from ..base.provenance import provenance
+from ..base.scikit import check_X_y
 from ..kernels import Kernel, as_kernel
 from ..priors import HyperPrior, LogPrior, as_hyper_prior
 from .draws.methods import by_importance, by_nuts

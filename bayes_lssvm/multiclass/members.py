@@ -11,22 +11,51 @@ others                 `decision_function`, and the log odds of `predict_proba` 
 from __future__ import annotations
 
 import hashlib
-import pickle
-import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 from scipy.special import logit
 from sklearn.base import clone
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
-from ..base.files import write_bytes
+from ..base.archive import ModelFileError, State, open_state, write_state
+from ..base.errors import (
+    BayesLSSVMWarning,
+    ConstantFeatureWarning,
+    DamagedFileWarning,
+    EvidenceDivergenceWarning,
+    InterpolationWarning,
+    NoSignalWarning,
+    heard,
+    warn,
+)
 from ..base.provenance import data_hash, provenance
 from ..base.typing import AnyArray, Array
 
 _SURE = 1e-15  # probabilities of the members are told from one no closer than this
+
+
+_CATEGORIES: dict[str, type[Warning]] = {
+    kind.__name__: kind
+    for kind in (
+        ConstantFeatureWarning,
+        ConvergenceWarning,
+        EvidenceDivergenceWarning,
+        InterpolationWarning,
+        NoSignalWarning,
+    )
+}
+
+
+class Keeper(NamedTuple):
+    """How a fitted member becomes a state, and a state a member."""
+
+    state_of: Callable[[Any], State]
+    restored: Callable[[State], Any]
 
 
 class Complaint(NamedTuple):
@@ -45,6 +74,7 @@ def fit_members(
     *,
     n_jobs: int | None = None,
     folder: str | Path | None = None,
+    keeper: Keeper | None = None,
 ) -> tuple[list[Any], list[Complaint]]:
     """Fit a clone of the estimator for each bit.
 
@@ -58,20 +88,28 @@ def fit_members(
     n_jobs : int, optional
         Processes, as in joblib.
     folder : path, optional
-        Where finished members are kept as pickles, and found again by a run with the same data, settings and versions.
-        Open only folders that you trust.
+        Where finished members are kept as model files, and found again by a run with the same data, settings and
+        versions. Nothing in them is code; one that is damaged is computed again, with a warning.
+    keeper : Keeper, optional
+        How members become states and back; needed for a folder.
 
     Returns
     -------
     list of fitted estimators, in the order of the bits
     list of Complaint
     """
+    if folder is not None and keeper is None:
+        raise ValueError(
+            f"folder= keeps members as model files, which hold BayesianLSSVC only: {estimator!r} could be kept as a "
+            "pickle alone, and opening one can run anything. Leave folder=None."
+        )
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
     jobs = []
     for bit, column in enumerate(code.T):
         rows = np.flatnonzero(column[labels] != 0)
-        jobs.append(delayed(_fit_one)(bit, clone(estimator), X[rows], column[labels[rows]].astype(int), folder))
+        y = column[labels[rows]].astype(int)
+        jobs.append(delayed(_fit_one)(bit, clone(estimator), X[rows], y, folder, keeper))
     work = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(jobs)
     members: list[Any] = [None] * len(jobs)
     complaints: list[Complaint] = []
@@ -82,19 +120,39 @@ def fit_members(
 
 
 def _fit_one(
-    bit: int, estimator: Any, X: Array, y: AnyArray, folder: str | Path | None
+    bit: int, estimator: Any, X: Array, y: AnyArray, folder: str | Path | None, keeper: Keeper | None
 ) -> tuple[int, Any, list[Complaint]]:
-    path = None if folder is None else Path(folder) / f"member-{bit:04d}-{_key(estimator, X, y)}.pickle"
-    if path is not None and path.is_file():
-        member, said = pickle.loads(path.read_bytes())
-    else:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+    with heard() as said:
+        if folder is None or keeper is None:
             member = estimator.fit(X, y)
-        said = [(w.category, str(w.message)) for w in caught]
-        if path is not None:
-            write_bytes(path, pickle.dumps((member, said), protocol=pickle.HIGHEST_PROTOCOL))
-    return bit, member, [Complaint(bit, category, message) for category, message in said]
+        else:
+            key = f"member-{bit:04d}-{_key(estimator, X, y)}"
+            member = _found(Path(folder) / f"{key}.npz", key, keeper)
+            if member is None:
+                with heard() as own:
+                    member = estimator.fit(X, y)
+                own_words = [[warning.category.__name__, warning.message] for warning in own]
+                state = keeper.state_of(member) | State({"member": key, "warnings": own_words}, {})
+                write_state(state, Path(folder) / f"{key}.npz")
+                said += own
+    return bit, member, [Complaint(bit, category, message) for message, category in said]
+
+
+def _found(path: Path, key: str, keeper: Keeper) -> Any:
+    """The member that is kept in a file, whose warnings are given again; None where there is none that is whole."""
+    if not path.exists():
+        return None
+    try:
+        with open_state(path) as state:
+            if state.header.get("member") != key:
+                raise ValueError("it is the file of another member")
+            member = keeper.restored(state)
+            for name, message in state.header["warnings"]:
+                warn(str(message), _CATEGORIES.get(name, BayesLSSVMWarning))
+    except ModelFileError as error:
+        warn(f"A member is computed again: {error}", DamagedFileWarning)
+        return None
+    return member
 
 
 def _key(estimator: Any, X: Array, y: AnyArray) -> str:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.utils import check_X_y
 from tqdm.auto import tqdm
 
 from ..base.memory import require_matrices
+from ..base.scikit import check_X_y
 from ..base.typing import Array
 from ..kernels import Kernel, as_kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD, Level3, as_prior_sd, evaluate

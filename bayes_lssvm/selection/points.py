@@ -26,11 +26,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_X_y
 from tqdm.auto import tqdm
 
 from ..base.errors import require_positive
 from ..base.memory import require_matrices
+from ..base.scikit import check_X_y
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, as_kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd

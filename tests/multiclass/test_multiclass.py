@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import pickle
 import warnings
 from typing import ClassVar
@@ -10,12 +11,13 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from bayes_lssvm import BayesianLSSVC, BayesLSSVMWarning, FullyBayesianLSSVC, datasets
+from bayes_lssvm.base.errors import DamagedFileWarning, warn
+from bayes_lssvm.estimators.binary import BinaryLSSVC
 from bayes_lssvm.estimators.multiclass import PROBABILISTIC
 from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
 from bayes_lssvm.levels.level1 import DualPosterior, PrimalPosterior
@@ -38,7 +40,7 @@ from bayes_lssvm.multiclass import (
     votes,
 )
 from bayes_lssvm.multiclass.decodings import hamming_scores
-from bayes_lssvm.multiclass.members import fit_members
+from bayes_lssvm.multiclass.members import Keeper, fit_members
 from bayes_lssvm.multiclass.objective import SharedObjective, tasks_of
 from bayes_lssvm.multiclass.posterior import SharedPosterior
 from bayes_lssvm.multiclass.search import refine_shared
@@ -707,49 +709,74 @@ def test_fully_marginalised_members(four):
     np.testing.assert_allclose(model.outputs(new), plug_in.outputs(new), atol=0.05)
 
 
-class Fragile(ClassifierMixin, BaseEstimator):
-    """A logistic regression that breaks at a given count of fits."""
+class Fragile(BinaryLSSVC):
+    """A member that breaks at a given count of fits."""
 
     fits: ClassVar[list[int]] = []
-    limit: ClassVar[int] = 0
-
-    def __init__(self, breaks_at=None):
-        self.breaks_at = breaks_at
-
-    def __repr__(self):
-        return "Fragile()"
-
-    def get_params(self, deep=True):
-        return {}  # what breaks it is no setting: a run that goes on may break elsewhere
+    limit: ClassVar[int] = 100
 
     def fit(self, X, y):
         if len(Fragile.fits) == Fragile.limit:
             raise RuntimeError("stopped")
         Fragile.fits.append(len(y))
-        warnings.warn("a member's warning", BayesLSSVMWarning, stacklevel=1)
-        self.model_ = LogisticRegression().fit(X, y)
-        return self
+        warn("a member's warning", BayesLSSVMWarning)
+        return super().fit(X, y)
 
-    def decision_function(self, X):
-        return self.model_.decision_function(X)
+
+KEEPER = Keeper(lambda member: member._state(), Fragile._from_state)
 
 
 def test_members_that_are_finished_are_found_again_in_the_folder(tmp_path, four):
     X, labels, new, _ = four
-    code = code_book("ovo", 4)
+    code, kept = code_book("ovo", 4), {"folder": tmp_path / "run", "keeper": KEEPER}
     Fragile.fits, Fragile.limit = [], 4
     with pytest.raises(RuntimeError, match="stopped"):
-        fit_members(Fragile(), X, labels, code, folder=tmp_path / "run")
+        fit_members(Fragile("linear"), X, labels, code, **kept)
     assert len(list((tmp_path / "run").iterdir())) == 4
     Fragile.limit = 100
-    members, complaints = fit_members(Fragile(), X, labels, code, folder=tmp_path / "run")
+    members, complaints = fit_members(Fragile("linear"), X, labels, code, **kept)
     assert len(Fragile.fits) == 6  # the two that were missing
     assert [complaint.bit for complaint in complaints] == list(range(6))  # warnings are kept too
-    whole, _ = fit_members(Fragile(), X, labels, code)
+    whole, _ = fit_members(Fragile("linear"), X, labels, code)
     for member, same in zip(members, whole, strict=True):
         np.testing.assert_array_equal(member.decision_function(new), same.decision_function(new))
-    fit_members(Fragile(), X + 1.0, labels, code, folder=tmp_path / "run")  # other data: nothing is found
+    fit_members(Fragile("linear"), X + 1.0, labels, code, **kept)  # other data: nothing is found
     assert len(Fragile.fits) == 18
+
+
+class _Intruder:
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return os.mkdir, (self.mark,)
+
+
+@pytest.mark.parametrize("damage", ["planted", "truncated", "exchanged"])
+def test_a_damaged_member_is_designed_again_with_a_warning(damage, tmp_path, four):
+    X, labels, new, _ = four
+    settings = {"kernel": "linear", "coding": "ovo", "folder": tmp_path}
+    expected = BayesianLSSVC(**settings).fit(X, labels).predict_proba(new)
+    first, second = sorted(tmp_path.iterdir())[:2]
+    if damage == "planted":
+        first.write_bytes(pickle.dumps(_Intruder(str(tmp_path / "executed"))))
+        first.with_suffix(".pickle").write_bytes(first.read_bytes())
+    elif damage == "truncated":
+        first.write_bytes(first.read_bytes()[:-100])
+    else:
+        first.write_bytes(second.read_bytes())
+    with pytest.warns(DamagedFileWarning, match=r"1 of 6 members \(bits 0\).*computed again"):
+        again = BayesianLSSVC(**settings).fit(X, labels)
+    assert not (tmp_path / "executed").exists()
+    np.testing.assert_array_equal(again.predict_proba(new), expected)
+    np.testing.assert_array_equal(BayesianLSSVC(**settings).fit(X, labels).predict_proba(new), expected)  # whole again
+
+
+def test_members_of_another_kind_cannot_be_kept(tmp_path, four):
+    X, labels, _, _ = four
+    with pytest.raises(ValueError, match=r"folder= keeps members as model files.*LogisticRegression.*pickle"):
+        MulticlassLSSVC(member=LogisticRegression(), folder=tmp_path / "run").fit(X, labels)
+    assert not (tmp_path / "run").exists()
 
 
 def test_parallel_members_are_those_of_one_process(four):

@@ -1,0 +1,51 @@
+"""scikit-learn's checks of inputs, one thread at a time.
+
+They change Python's warning filters and put them back. The filters belong to the whole process, and two threads that do
+so at once leave them changed, so that warnings are lost or become errors for good.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from threading import RLock
+from typing import Any, TypeVar
+
+from sklearn.utils import multiclass, validation
+
+__all__ = ["alone", "check_X_y", "check_classification_targets", "type_of_target", "validate_data"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class _Turn:
+    """A lock that a forked process finds open."""
+
+    def __init__(self) -> None:
+        self.open()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.open)
+
+    def open(self) -> None:
+        self.lock = RLock()
+
+
+_TURN = _Turn()
+
+
+def alone(function: Function) -> Function:
+    """The function, of which one thread runs at a time, as it does with any other function that has been so marked."""
+
+    @wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with _TURN.lock:
+            return function(*args, **kwargs)
+
+    return called  # type: ignore[return-value]
+
+
+check_X_y = alone(validation.check_X_y)
+validate_data = alone(validation.validate_data)
+type_of_target = alone(multiclass.type_of_target)
+check_classification_targets = alone(multiclass.check_classification_targets)
