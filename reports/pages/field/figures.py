@@ -11,7 +11,7 @@ from reports.draw.style import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE_WIDTH, PAL
 from validation.harness.ranks import average_ranks, critical_difference, not_told_apart
 from validation.studies.field.summary import REFERENCE, WITHIN, Field, held_against_yardsticks, pooled_bins
 
-from .tables import title
+from .tables import the_better, title
 
 COLOURS = {
     "ours": BLUE,
@@ -67,7 +67,7 @@ def figure_ratios(field: Field) -> Figure:
         axes.xaxis.set_major_formatter(ScalarFormatter())
         axes.set_yticks(range(len(found)), [y.name for y in found], fontsize=8.5)
         axes.set_ylim(len(found) - 0.4, -0.6)
-        axes.set_xlabel(f"log loss of {title(REFERENCE)} / the better of {' and '.join(map(title, field.yardsticks))}")
+        axes.set_xlabel(f"log loss of {title(REFERENCE)} / {the_better(field)}")
         return figure
 
 

@@ -20,7 +20,7 @@ from validation.studies.field.summary import (
     held_against_yardsticks,
 )
 
-from .tables import geometric_mean, mean_ece, title
+from .tables import geometric_mean, mean_ece, the_better, title
 
 PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
@@ -79,14 +79,13 @@ def yardsticks(field: Field) -> str:
     if not found:
         return ""
     beyond = [y for y in found if y.ratio > WITHIN]
-    names = " and ".join(title(m) for m in field.yardsticks)
     far = joined([f"{y.name} ({y.ratio:.2f})" for y in beyond]) if beyond else ""
-    said = f"It is within {WITHIN:.2f} of the better of {names} on {len(found) - len(beyond)} of {sets(len(found))}"
+    said = f"It is within {WITHIN:.2f} of {the_better(field)} on {len(found) - len(beyond)} of {sets(len(found))}"
     said += f", beyond it on {far}" if beyond else ""
     clear = [y for y in found if y.gain.clear and y.gain.mean > 0]
     wins = sum(y.gain.clear and y.gain.mean < 0 for y in found)
     lost = f": {joined([y.name for y in clear])}" if clear else ""
-    return f"{said}. Against the better one it clearly wins on {sets(wins)} and clearly loses on {len(clear)}{lost}."
+    return f"{said}. Set by set it clearly wins on {sets(wins)} and clearly loses on {len(clear)}{lost}."
 
 
 def accuracy(field: Field) -> str:

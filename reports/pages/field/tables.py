@@ -6,7 +6,7 @@ import numpy as np
 
 from bayes_lssvm.base.typing import Array
 from reports.frame.page import Row, Table
-from reports.frame.words import NONE, number
+from reports.frame.words import NONE, joined, number
 from validation.harness.ranks import average_ranks, holm, wilcoxon
 from validation.studies.field.methods import METHODS
 from validation.studies.field.sets import GROUPS
@@ -25,6 +25,12 @@ GROUP_TITLES = {"balanced": "balanced, KEEL", "imbalanced": "imbalanced, KEEL", 
 def title(method: str) -> str:
     """A method's name in tables and sentences."""
     return METHODS[method].title
+
+
+def the_better(field: Field) -> str:
+    """The plain alternatives in words."""
+    names = [title(m) for m in field.yardsticks]
+    return names[0] if len(names) == 1 else f"the better of {joined(names)}"
 
 
 def geometric_mean(values: Array) -> float:
@@ -52,23 +58,15 @@ def key_table(field: Field) -> Table:
             f"{np.median(field.figures('seconds', method)):.2g}",
         )
         rows.append(Row(title(method), cells))
-    header = (
-        "",
-        "rank, log loss",
-        "log loss",
-        "rank, accuracy",
-        "% correct",
-        "Brier",
-        "ECE",
-        "sets worse than base rate",
-    )
+    header = ("", "rank", "log loss", "rank, acc.", "% correct", "Brier", "ECE", "> base", "s")
     return Table(
         f"Methods over {len(field.sets)} data sets",
-        (*header, "seconds"),
+        header,
         tuple(rows),
-        "Ranks are averages over sets, 1 the best. Log loss: geometric mean over sets; accuracy, Brier score and ECE: "
-        "means. The base rate answers with the classes' shares in the training part. Seconds: median over sets of a "
-        "fit with its predictions, one thread, on a computer with other work.",
+        "Average ranks over sets in log loss and in accuracy, 1 the best. Log loss: geometric mean over sets; "
+        "accuracy, Brier score and ECE: means. “> base”: sets on which the classes' shares in the training part "
+        "have a smaller log loss. s: median seconds over sets of a fit with its predictions, one thread, on a computer "
+        "with other work.",
     )
 
 
@@ -115,9 +113,8 @@ def duel_table(field: Field) -> Table:
 def yardstick_table(field: Field) -> Table:
     """Set by set against the better of the plain alternatives, the largest loss first."""
     rows = tuple(Row(y.name, _yardstick(field, y)) for y in held_against_yardsticks(field))
-    names = " and ".join(title(m) for m in field.yardsticks)
     return Table(
-        f"{title(REFERENCE)} against the better of {names}",
+        f"{title(REFERENCE)} against {the_better(field)}",
         ("", "rows, inputs, classes", "log loss", "the better one", "its log loss", "ratio", "difference", ""),
         rows,
         f"Losses stand first, wins last. Differences have standard errors over paired rows; a loss of more than "
