@@ -117,8 +117,12 @@ def main(argv: list[str] | None = None) -> int:
         return tables.main(options)
     try:
         plan = make_plan(options)
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        where = f" {error.filename!r}" if error.filename is not None else ""
+        print(f"The report cannot be made: {error.strerror or error}{where}.", file=sys.stderr)
         return 1
     for remark in plan.remarks:
         print(remark, file=sys.stderr)

@@ -3,24 +3,58 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from .errors import MatrixTooLargeError
 
-_CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+_MEMINFO, _OWN_GROUP, _GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+# limit, use, and what of the use can be given back, in versions 2 and 1 of control groups
+_GROUP_FILES = (
+    ("", "memory.max", "memory.current", "inactive_file"),
+    ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
 
 
 def available_bytes() -> int | None:
-    """Memory of this machine or container in bytes, or None where the system does not tell."""
+    """Memory that this process can still have, in bytes, or None where the system does not tell.
+
+    What is free on the machine, and no more than what the limits of the container or control group leave.
+    """
+    found = [room for room in (_free_on_machine(), *_left_by_groups()) if room is not None]
+    return max(0, min(found)) if found else None
+
+
+def _free_on_machine() -> int | None:
+    for line in _text(_MEMINFO).splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
     try:
-        physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return None
+
+
+def _left_by_groups() -> Iterator[int]:
+    """What the limit of each group around this process leaves."""
+    for line in (*_text(_OWN_GROUP).splitlines(), "0::/"):
+        controllers, _, path = line.partition(":")[2].partition(":")
+        if controllers not in ("", "memory"):
+            continue
+        root, limit, use, given_back = _GROUP_FILES[controllers == "memory"]
+        own = _GROUPS / root / path.lstrip("/")
+        for group in (own, *(parent for parent in own.parents if parent.is_relative_to(_GROUPS / root))):
+            most, used = _text(group / limit).strip(), _text(group / use).strip()
+            if most.isdigit() and used.isdigit():
+                rows = (row.split() for row in _text(group / "memory.stat").splitlines())
+                yield int(most) - int(used) + sum(int(row[1]) for row in rows if row[0] == given_back)
+
+
+def _text(path: Path) -> str:
     try:
-        limit = _CGROUP_LIMIT.read_text().strip()
+        return path.read_text()
     except OSError:
-        limit = "max"
-    return min(physical, int(limit)) if limit.isdigit() else physical
+        return ""
 
 
 def require_matrices(n: int, count: float, instead: str) -> None:
@@ -30,5 +64,5 @@ def require_matrices(n: int, count: float, instead: str) -> None:
     if have is not None and needed > have:
         raise MatrixTooLargeError(
             f"{n} data points need about {needed / 2**30:.3g} GiB for {count:g} kernel matrices of {n} × {n} doubles, "
-            f"but this machine has {have / 2**30:.3g} GiB. {instead}"
+            f"but this machine has {have / 2**30:.3g} GiB free. {instead}"
         )

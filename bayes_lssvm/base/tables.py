@@ -142,6 +142,11 @@ def read_table(path: str) -> Table:
 
 
 def _text(path: str, source: str) -> str:
+    if path != STDIN and Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        raise InputError(
+            f"cannot read {path!r}: it is a pipe or a device, which may have no end; write the rows to a file, or give "
+            "them by standard input with the name -."
+        )
     try:
         raw = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
     except FileNotFoundError:

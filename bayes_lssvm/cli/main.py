@@ -32,7 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return MISTAKE
     except OSError as error:
         _abandon_stdout()
-        say("error", f"{error.strerror or error}.")
+        where = f" ({error.filename!r})" if error.filename is not None else ""
+        say("error", f"{error.strerror or error}{where}.")
         return MISTAKE
     except (ValueError, MemoryError) as error:  # the library refuses bad data and settings with sentences
         say("error", str(error) or "not enough memory.")

@@ -18,7 +18,6 @@ from .training import Training
 Model = BayesianLSSVC | BayesianLSSVR
 _SHOWN_MEMBERS = 50
 _SHOWN_INPUTS = 10
-_BARS = "log {} ± {:.3g} (MacKay), ± {:.3g} (Hessian)"
 
 
 def report(model: Model, training: Training, score: dict[str, float]) -> str:
@@ -30,8 +29,8 @@ def report(model: Model, training: Training, score: dict[str, float]) -> str:
         *training.describe(),
         ("task", training.task),
         ("kernel", f"{model.kernel_} ({_how_chosen(model, bool(model.kernel_.log_params.size))})"),
-        ("μ", f"{level2.mu:<10.5g} {_BARS.format('μ', level3.mackay.log_mu, level3.hessian.log_mu)}"),
-        ("ζ", f"{level2.zeta:<10.5g} {_BARS.format('ζ', level3.mackay.log_zeta, level3.hessian.log_zeta)}"),
+        ("μ", f"{level2.mu:<10.5g} {_bars('μ', level3.mackay.log_mu, level3.hessian.log_mu)}"),
+        ("ζ", f"{level2.zeta:<10.5g} {_bars('ζ', level3.mackay.log_zeta, level3.hessian.log_zeta)}"),
         ("γ = ζ/μ", f"{level2.gamma:.5g}"),
         ("γ_eff", f"{level2.gamma_eff:.5g} of N = {level2.n}"),
         (
@@ -47,6 +46,12 @@ def report(model: Model, training: Training, score: dict[str, float]) -> str:
         noise = float(1.0 / np.sqrt(level2.zeta))
         lines.append(("training RMSE", f"{score['rmse']:.5g} (noise level 1/√ζ {noise:.5g})"))
     return rows_of(lines)
+
+
+def _bars(symbol: str, mackay: float, hessian: float) -> str:
+    """Both error bars of a log; the exact one is not defined where the Hessian is not negative definite."""
+    shown = [f"± {bar:.3g}" if np.isfinite(bar) else "not defined" for bar in (mackay, hessian)]
+    return f"log {symbol} {shown[0]} (MacKay), {shown[1]} (Hessian)"
 
 
 def record(

@@ -9,10 +9,13 @@ its range are taken only if they beat every other by a clear margin (`Evaluation
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import compress
+from typing import TypeVar
 
 import numpy as np
+from tqdm.auto import tqdm
 
 from ..base.typing import Array
 from ..kernels import ARD, RBF, Kernel
@@ -24,6 +27,7 @@ from .starts import distinct, promising, spread_subset, starting_points
 
 __all__ = ["Refinement", "best_ard", "best_spherical", "climb_nearby", "refine", "refine_objective"]
 
+Item = TypeVar("Item")
 SUBSET, SIFTED = 300, 150  # points on which starts are climbed and sifted
 _WORTH_A_LOOK = 10.0  # nats behind the best, on the subset
 _WORTH_POLISHING = 2.0  # nats behind the best, on all data
@@ -94,7 +98,7 @@ def refine_objective(objective: Objective, kernel: Kernel, seed: int = 0) -> Ref
     bounds = kernel.log_bounds(objective.X)
     starts = starting_points(kernel, objective.X, bounds)
     if len(objective.y) <= SUBSET:
-        climbs = [_climb(objective, kernel, start, bounds) for start in _promising(objective, kernel, starts)]
+        climbs = [_climb(objective, kernel, start, bounds) for start in _bar(_promising(objective, kernel, starts))]
     else:
         climbs = _climb_by_subset(objective, kernel, starts, bounds, np.random.default_rng(seed))
     optima = _distinct([climb.evaluation for climb in climbs])
@@ -107,6 +111,12 @@ def refine_objective(objective: Objective, kernel: Kernel, seed: int = 0) -> Ref
         converged=all(climb.converged for climb in climbs),
         at_bound=tuple(compress(kernel.param_names, at_edge(best.kernel.log_params, bounds))),
     )
+
+
+def _bar(starts: Iterable[Item]) -> Iterable[Item]:
+    """The starts, with a bar and an estimate on a terminal where they take longer than two seconds."""
+    shown: Iterable[Item] = tqdm(starts, desc="kernel parameters", delay=2.0, disable=None, leave=False)
+    return shown
 
 
 def best_spherical(objective: Objective, seed: int) -> Evaluation:
@@ -170,14 +180,14 @@ def _climb_by_subset(
 ) -> list[_Climb]:
     small, smallest = _subset(objective, SUBSET, rng), _subset(objective, SIFTED, rng)
     chosen = _promising(smallest, kernel, starts)
-    climbed = _distinct([_climb(small, kernel, start, bounds, _ON_SUBSET).evaluation for start in chosen])
+    climbed = _distinct([_climb(small, kernel, start, bounds, _ON_SUBSET).evaluation for start in _bar(chosen)])
     sifted = [found for found in climbed if found.rank > climbed[0].rank - _WORTH_A_LOOK]
     extra = 0
     if len(sifted) > 1:
         values = [objective.evaluate(found.kernel).rank for found in sifted]
         extra = len(values)
         sifted = [f for f, v in zip(sifted, values, strict=True) if v > max(values) - _WORTH_POLISHING]
-    climbs = [_polished(objective, small, found, bounds) for found in sifted]
+    climbs = [_polished(objective, small, found, bounds) for found in _bar(sifted)]
     climbs[0] = replace(climbs[0], n_evaluations=climbs[0].n_evaluations + extra)
     return climbs
 

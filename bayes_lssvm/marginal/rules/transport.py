@@ -23,6 +23,7 @@ from .level2 import GammaRows
 
 _FINE = 2048
 _CHUNK = 2048
+_FARTHEST = 700.0  # whose exponential is a number
 N_QUASI = 2**14
 
 Draw = Callable[[Array], Array]
@@ -75,7 +76,8 @@ class ExactConditional:
         """Draws at a kernel between others, given their weights of shape (n, len(around)) in an interpolation."""
         u = _combined([own._quantile(uniforms[:, 0]) for own in around], shares)
         # beyond the rows of a kernel log q_1 is as good as linear
-        q1 = np.exp(_combined([own._log_q1(np.clip(u, *own.rows.log_gamma[[0, -1]])) for own in around], shares))
+        log_q1 = _combined([own._log_q1(np.clip(u, *own.rows.log_gamma[[0, -1]])) for own in around], shares)
+        q1 = np.exp(np.clip(log_q1, -_FARTHEST, _FARTHEST))  # a cubic between very different kernels can overshoot
         first = around[0]
         parts = [slice(i, i + _CHUNK) for i in range(0, len(u), _CHUNK)]
         m = np.concatenate([first._log_mu(u[part], q1[part], uniforms[part, 1]) for part in parts])
