@@ -83,9 +83,7 @@ class Page:
 
     Attributes
     ----------
-    name : str
-        Stem of the page's file: letters, digits, "._-".
-    title, introduction : str
+    introduction : str
     verdict : tuple of str
         What the numbers say, in sentences computed from them.
     key_table : Table
@@ -97,10 +95,11 @@ class Page:
         Where diagnostics, failures (the red banner) and provenance come from.
     printed : tuple of Table
         Tables that the terminal shows too.
+    name : str
+        Stem of the page's file: letters, digits, "._-". That of the study by default, as is the title.
+    title : str
     """
 
-    name: str
-    title: str
     introduction: str
     verdict: tuple[str, ...]
     key_table: Table
@@ -108,6 +107,12 @@ class Page:
     methods: tuple[str, ...]
     result: StudyResult
     printed: tuple[Table, ...] = ()
+    name: str = ""
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name or self.result.study)
+        object.__setattr__(self, "title", self.title or self.result.title)
 
     @property
     def pictures(self) -> tuple[Picture, ...]:

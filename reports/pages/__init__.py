@@ -37,8 +37,6 @@ def without_numbers(result: StudyResult) -> Page:
         Row(f.cell.key, ("✗ not computed" if f.error else "computed", f"{f.seconds:.1f}")) for f in result.cells
     )
     return Page(
-        name=result.study,
-        title=result.title,
         introduction="This study did not come through. The page says what stopped it, and shows no numbers.",
         verdict=(f"No verdict: {len(stopped)} of {len(result.cells)} cells could not be computed.",),
         key_table=Table("Cells", ("cell", "state", "seconds"), rows),

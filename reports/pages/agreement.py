@@ -30,8 +30,6 @@ def page(result: StudyResult) -> Page:
     if not found:
         raise ValueError("No comparison has come through.")
     return Page(
-        name=result.study,
-        title=result.title,
         introduction=INTRODUCTION,
         verdict=verdict(found, result.cells),
         key_table=key_table(found),

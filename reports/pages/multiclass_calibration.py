@@ -49,8 +49,6 @@ def page(result: StudyResult) -> Page:
         raise ValueError("No randomisation has come through.")
     log_score, *others = (score_table(rows, key, title, digits) for key, title, digits in SCORES)
     return Page(
-        name=result.study,
-        title=result.title,
         introduction=INTRODUCTION,
         verdict=verdict(rows),
         key_table=log_score,

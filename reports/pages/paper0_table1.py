@@ -15,9 +15,9 @@ from validation.harness import StudyResult
 from validation.papers.paper0.algorithms import NO_REPEATS
 from validation.papers.paper0.published import AVERAGE_RANKS, AVERAGES, COLUMNS, SIGN_TEST, SIZES
 from validation.papers.paper0.table1 import ALL_COLUMNS, REPEATED, scores_of, statistics, table
-from validation.papers.paper0.why import why
 from validation.papers.statistics import Mark, Scores, Statistics
 from validation.papers.table import ReproducedTable
+from validation.papers.why import why
 
 from .papers import comparison_table, differences_picture, differences_table, verdict_sentences
 
@@ -71,8 +71,6 @@ def page(result: StudyResult) -> Page:
     sections.append(_probabilities(result))
     sections.append(Section("What the evidence chose", _repeats(result), (designs_table(result),)))
     return Page(
-        name=shown.name,
-        title=shown.title,
         introduction=INTRODUCTION,
         verdict=(*verdict_sentences(shown), *_goal(shown), *_tests(found), *_proper(result)),
         key_table=comparison_table(shown, title="Test set accuracy, %"),
@@ -123,7 +121,8 @@ def _sonar(shown: ReproducedTable) -> tuple[str, ...]:
         return ()
     low, high = min(e.distance for e in entries), max(e.distance for e in entries)
     words = f"{low:.1f} to {high:.1f}" if len(entries) > 1 else f"{low:.1f}"
-    return (f"On snr our accuracies lie {words} of the paper's standard deviations above its own. {why('snr', '')}",)
+    known = why("paper0-table1", "snr", "")
+    return (f"On snr our accuracies lie {words} of the paper's standard deviations above its own. {known}",)
 
 
 def _repeats(result: StudyResult) -> tuple[str, ...]:

@@ -47,8 +47,6 @@ def coding_page(
     """A table by kernel, coding and decoding, with all that belongs to it; `second` is the one beside Hamming's."""
     orders = orders_table(result, shown, decodings)
     return Page(
-        name=result.study,
-        title=result.title,
         introduction=introduction,
         verdict=(*verdict_sentences(shown), *decoding_sentences(result, decodings)),
         key_table=comparison_table(kernel_view(shown, "linear"), title=f"{shown.source}, linear kernel"),

@@ -38,8 +38,6 @@ def page(result: StudyResult) -> Page:
     """The digits, ours beside theirs."""
     shown, found = table(result), scores(result)
     return Page(
-        name=result.study,
-        title=result.title,
         introduction=INTRODUCTION,
         verdict=(*_verdict(result, found), *_confidence(result), *shown.absent),
         key_table=comparison_table(shown),

@@ -30,8 +30,6 @@ def page(result: StudyResult) -> Page:
     if not rows:
         raise ValueError("No randomisation has come through.")
     return Page(
-        name=result.study,
-        title=result.title,
         introduction=INTRODUCTION,
         verdict=verdict(rows),
         key_table=key_table(rows),

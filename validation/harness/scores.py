@@ -29,6 +29,13 @@ FEWEST_IN_BIN = 5
 SMALLEST = 1e-12
 
 
+class Prediction(NamedTuple):
+    """Labels of shape (n,), and probabilities of the C classes of shape (n, C) where an algorithm has them."""
+
+    labels: AnyArray
+    probabilities: Array | None = None
+
+
 def score(labels: AnyArray, probabilities: Array | None, y_test: AnyArray, classes: AnyArray) -> dict[str, float]:
     """Scores of the predictions of test rows.
 

@@ -9,7 +9,6 @@ paper prints standard errors of means instead, the two means are compared by z =
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, NamedTuple
@@ -45,11 +44,6 @@ class Published(NamedTuple):
     kind: Literal["sd", "se"] = "sd"
     marked: str = ""
     randomisations: int | None = None
-
-
-def known_reason(reasons: Mapping[tuple[str, str], str], row: str, column: str) -> str:
-    """Why an entry differs, or all entries of its row, whose column is ""; nothing where that is not understood."""
-    return reasons.get((row, column), reasons.get((row, ""), ""))
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,6 @@ def page(result: StudyResult) -> Page:
     ladder = {**ladder, "quadrature": exact}
     flips = {rung: compare(rung, exact, ladder[rung]) for rung in RUNGS if rung != "quadrature"}
     return Page(
-        name=result.study,
         title=f"{result.title}: {_data_name(result)}",
         introduction=INTRODUCTION,
         verdict=verdict(result, ladder, flips),

@@ -32,7 +32,6 @@ from validation.studies.bayes_factors import MODELS, Evidence, Flip
 from validation.studies.bayes_factors.comparison import Ladder
 
 BORDERS = (-5.0, -3.0, -1.0, 1.0, 3.0, 5.0)  # of Kass and Raftery's words, in nats
-_GAP = "#9a9a9a"
 
 
 class Mark(NamedTuple):

@@ -51,8 +51,6 @@ def page(result: StudyResult) -> Page:
     tables = tuple(quantity_table(scenario, own) for scenario, own in everything.items())
     sections.append(Section("Every quantity of every method", tables=tables))
     return Page(
-        name=result.study,
-        title=result.title,
         introduction=f"{INTRODUCTION} This page rests on {sets} simulated sets.",
         verdict=verdict(results),
         key_table=key_table(results),

@@ -32,8 +32,6 @@ def page(result: StudyResult) -> Page:
     """The page."""
     bars = assemble(result)
     return Page(
-        name=result.study,
-        title=result.title,
         introduction=INTRODUCTION,
         verdict=verdict(result),
         key_table=key_table(bars),

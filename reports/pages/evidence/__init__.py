@@ -40,8 +40,6 @@ def page(result: StudyResult) -> Page:
     curve, near, sampled = ladder(result, "curve"), ladder(result, "near"), bridges(result)
     chosen = choices(result)
     return Page(
-        name=result.study,
-        title=result.title,
         introduction=INTRODUCTION,
         verdict=verdict(result),
         key_table=key_table(result, curve),

@@ -46,8 +46,6 @@ def page(result: StudyResult) -> Page:
     """Ranks, duels, losses and wins set by set, reliability."""
     field = summarise(result)
     return Page(
-        name=result.study,
-        title=result.title,
         introduction=INTRODUCTION,
         verdict=verdict(field),
         key_table=key_table(field),

@@ -69,8 +69,6 @@ def page(result: StudyResult) -> Page:
         ),
     )
     return Page(
-        name=result.study,
-        title=result.title,
         introduction=f"{INTRODUCTION} This page rests on {sets} sets in {len(spots)} cells.",
         verdict=verdict(spots),
         key_table=key_table(problems),

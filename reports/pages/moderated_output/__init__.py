@@ -42,7 +42,6 @@ def page(result: StudyResult) -> Page:
     )
     calibration = {name: reliability(p.test, truth) for name, p in found.items()}
     return Page(
-        name=result.study,
         title=f"{result.title}: {(result.data or {}).get('name', '')}",
         introduction=INTRODUCTION,
         verdict=verdict(found, apart, gains, calibration),

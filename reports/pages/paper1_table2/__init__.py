@@ -211,8 +211,6 @@ def page(result: StudyResult) -> Page:
             ),
         ]
     return Page(
-        name=result.study,
-        title=result.title,
         introduction=INTRODUCTION,
         verdict=verdict(result, shown),
         key_table=comparison_table(shown),

@@ -10,7 +10,7 @@ import numpy as np
 from reports.frame.page import Page, Row, Section, Table
 from reports.frame.words import number
 from validation.harness import StudyResult
-from validation.papers.paper4.dax import BLOCKS, DAYS, STUDY, WINDOW, Trading, table, trading
+from validation.papers.paper4.dax import BLOCKS, DAYS, WINDOW, Trading, table, trading
 from validation.papers.paper4.dax_strategy import COST, hit_rate
 
 from .figures import DAYS_IN_YEAR, FIRST_DAY, profit_picture, times, volatility_picture
@@ -51,8 +51,6 @@ def page(result: StudyResult) -> Page:
         Section("What the evidence says", tables=(design_table(result),)),
     )
     return Page(
-        name=STUDY.name,
-        title=STUDY.title,
         introduction=INTRODUCTION,
         verdict=(*verdict(result, found), *table(result).absent),
         key_table=key_table(found),

@@ -12,7 +12,7 @@ import numpy as np
 from bayes_lssvm import datasets
 from reports.frame.page import Page, Row, Section, Table
 from validation.harness import StudyResult
-from validation.papers.paper4.ovarian import POSITIVE, RATES, SETS, STUDY, differences, of_set
+from validation.papers.paper4.ovarian import POSITIVE, RATES, SETS, differences, of_set
 from validation.papers.paper4.ovarian_pipeline import MODELS
 from validation.papers.paper4.ovarian_published import N_TEST, N_TRAIN, RANDOMISATIONS, SELECTED, TABLE_2
 from validation.papers.paper4.roc import CUT_OFFS
@@ -52,8 +52,6 @@ def page(result: StudyResult) -> Page:
         Section("What pruning costs", tables=(pruning_table(result, sets),)),
     )
     return Page(
-        name=STUDY.name,
-        title=STUDY.title,
         introduction=INTRODUCTION,
         verdict=verdict(result, sets),
         key_table=key_table(result, sets),

@@ -73,8 +73,6 @@ def page(result: StudyResult) -> Page:
             )
         )
     return Page(
-        name=result.study,
-        title=result.title,
         introduction=INTRODUCTION + rows,
         verdict=verdict(reference, answers, permuted),
         key_table=key_table(reference, answers),

@@ -135,7 +135,6 @@ def page(result: StudyResult) -> Page:
     main, scores = main_table(found), score_table(found)
     return Page(
         name=PAGE_NAME,
-        title=result.title,
         introduction=INTRODUCTION,
         verdict=verdict(found),
         key_table=main,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -20,6 +20,7 @@ from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.levels.gaussian_process import GaussianProcess
 from bayes_lssvm.levels.moderation import target_log_odds
+from validation.harness.scores import Prediction
 
 from . import gp as paper0_gp
 from .cv import GAMMAS, SIGMAS, Chosen, Folds, merge
@@ -28,13 +29,6 @@ from .equal_rows import Spectrum, counted, distinct, rbf, squared_distances
 NO_REPEATS = "LS-SVM (Bay), no repeats"
 QUADRATURE_TOLERANCE = 1e-3
 """Nats of the log evidence at which the full marginalisation is fine enough: far below what moves a probability."""
-
-
-class Prediction(NamedTuple):
-    """Labels −1 and +1 of shape (n,), and P(y | x) of shape (n, 2) for −1 and +1 where the algorithm has it."""
-
-    labels: AnyArray
-    probabilities: Array | None = None
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ from validation.harness.splits import random_split, seed_of
 from ..statistics import Scores, Statistics
 from ..statistics import statistics as _statistics
 from ..table import Entry, ReproducedTable, table_study
+from ..why import why
 from .algorithms import ALGORITHMS, NO_REPEATS
 from .published import COLUMNS, SIZES, SOURCE, TABLE_1
-from .why import why
 
 OURS = ("marginalised", "no Occam")
 ASIDE = (NO_REPEATS,)
@@ -139,7 +139,7 @@ def table(result: StudyResult) -> ReproducedTable:
             values = tuple(by_randomisation[r] for r in sorted(by_randomisation))
             entry = Entry(row, column, values, TABLE_1.get((row, column)))
             if abs(entry.distance) > 2.0:
-                entry = Entry(row, column, values, entry.published, why(row, column))
+                entry = Entry(row, column, values, entry.published, why("paper0-table1", row, column))
             entries.append(entry)
     return ReproducedTable(
         name=STUDY.name,

@@ -27,23 +27,17 @@ from bayes_lssvm.press.criterion import PressObjective
 from bayes_lssvm.press.descent import descend
 from bayes_lssvm.press.leave_one_out import leave_one_out
 from bayes_lssvm.press.selection import PressOutcome, PressSelection, select_by_press
+from validation.harness.scores import Prediction
 
 from . import ep_gpc
 
-__all__ = ["ALGORITHMS", "LSSVM", "OURS", "Algorithm", "Fitted", "Prediction"]
+__all__ = ["ALGORITHMS", "LSSVM", "OURS", "Algorithm", "Fitted"]
 
 CLASSES = np.array([-1, 1])
 OURS = "ARD LSSVM, one descent"
 """A column that the paper lacks."""
 RESTARTS, RESTARTS_OF_MANY, MANY = 3, 1, 1000  # descents from perturbed starts; fewer from so many training rows on
 STAGES = (1, 2, 5, 10, 20, 50, 100)  # iterations of a descent after which it is looked at
-
-
-class Prediction(NamedTuple):
-    """Labels ±1 of shape (n,), and probabilities of −1 and +1 of shape (n, 2) where the algorithm has them."""
-
-    labels: AnyArray
-    probabilities: Array | None = None
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ from validation.harness.scores import score
 from validation.harness.splits import Split, random_split, seed_of
 
 from ..table import Entry, ReproducedTable, table_study
+from ..why import why
 from . import ep_gpc
 from .algorithms import ALGORITHMS, CLASSES, LSSVM, OURS, STAGES, Fitted
 from .published import COLUMNS, TABLE_1, TABLE_2, Benchmark
-from .why import why
 
 __all__ = [
     "FIVE",
@@ -217,7 +217,7 @@ def _why(result: StudyResult, benchmark: Benchmark, column: str) -> str:
     cells = finished_of(result, benchmark.name, column)
     random = sum(f.cell.settings["partition"] == "random" for f in cells)
     flat = sum(bool(f.values.get("flat_limit")) for f in cells)
-    said = [known] if result.size == "full" and (known := why(benchmark.name, column)) else []
+    said = [known] if result.size == "full" and (known := why("paper1-table2", benchmark.name, column)) else []
     if flat:
         said.append(
             f"The choice is the flat limit, a linear model, in {flat} of {len(cells)} partitions; the paper does not "

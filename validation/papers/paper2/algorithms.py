@@ -29,16 +29,9 @@ from bayes_lssvm.multiclass import (
     loss_scores,
 )
 from bayes_lssvm.multiclass.decodings import hamming_scores
-from validation.harness.scores import score
+from validation.harness.scores import Prediction, score
 
 from .svm import CrossValidatedSVC
-
-
-class Prediction(NamedTuple):
-    """What a decoding says of test rows: labels of shape (n,), and probabilities of shape (n, M) where it has them."""
-
-    labels: AnyArray
-    probabilities: Array | None = None
 
 
 class Decoded(NamedTuple):

@@ -11,7 +11,7 @@ from .simulation import Setting
 
 def _draws(method: str) -> Callable[[Setting], Method]:
     def make(s: Setting) -> Method:
-        return Draws(Marginalised(method, s.kernel, s.prior, s.fixed_kernel), s.kernel)
+        return Draws(Marginalised(s.kernel, s.prior, s.fixed_kernel, method=method), s.kernel)
 
     return make
 

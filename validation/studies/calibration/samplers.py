@@ -16,26 +16,22 @@ from models.sampling import sample
 
 
 @dataclass(frozen=True)
-class Marginalised:
-    """Draws of `marginalise`: the chains of NUTS as they are, those of other methods through `sample`.
+class _Sampler:
+    """The model that is sampled, and the chains of NUTS."""
 
-    Parameters
-    ----------
-    method : str
-    kernel : Kernel
-    prior : HyperPrior
-    fixed_kernel : bool
-    chains, warmup, draws : int
-        Of NUTS; other methods give `draws` independent ones.
-    """
-
-    method: str
     kernel: Kernel
     prior: HyperPrior
     fixed_kernel: bool
     chains: int = 4
     warmup: int = 500
     draws: int = 1000
+
+
+@dataclass(frozen=True)
+class Marginalised(_Sampler):
+    """Draws of `marginalise`: the chains of NUTS as they are, `draws` independent ones of other methods."""
+
+    method: str = "quadrature"
 
     def __call__(self, X: Array, y: Array, seed: int) -> dict[str, Array]:
         own: dict[str, Any] = {}
@@ -59,14 +55,9 @@ class Marginalised:
 
 
 @dataclass(frozen=True)
-class Program:
+class Program(_Sampler):
     """Draws of the function-space program in `models`, a Cholesky factor at every step, by NUTS."""
 
-    kernel: Kernel
-    prior: HyperPrior
-    fixed_kernel: bool
-    chains: int = 4
-    warmup: int = 500
     draws: int = 500
 
     def __call__(self, X: Array, y: Array, seed: int) -> dict[str, Array]:

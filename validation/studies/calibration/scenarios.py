@@ -18,15 +18,14 @@ import numpy as np
 
 from bayes_lssvm.base.typing import AnyArray
 from bayes_lssvm.kernels import RBF
-from bayes_lssvm.priors import HyperPrior, Normal
 from validation.harness.compute import versions
+from validation.ladder import PRIOR
 
 from .records import Results
 from .simulation import Setting
 from .tables import Row, regimes, rows_of
 
 CLOSED = ("laplace", "hessian", "mackay")
-_PRIOR = HyperPrior(Normal(0.0, 3.0), Normal(0.0, 3.0), Normal(0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -40,10 +39,10 @@ class Scenario:
 
 
 def _known(n: int, truth: tuple[float, float] | None = None) -> Setting:
-    return Setting(n=n, kernel=RBF(1.5), prior=_PRIOR, fixed_kernel=True, truth=truth, seed=2002)
+    return Setting(n=n, kernel=RBF(1.5), prior=PRIOR, fixed_kernel=True, truth=truth, seed=2002)
 
 
-_FREE = Setting(n=20, kernel=RBF(1.5), prior=_PRIOR, seed=2002)
+_FREE = Setting(n=20, kernel=RBF(1.5), prior=PRIOR, seed=2002)
 
 SCENARIOS: dict[str, Scenario] = {
     "known_20": Scenario("known kernel, N = 20", _known(20), 2000),
