@@ -108,10 +108,8 @@ def make_twonorm(n: int = 400, seed: Seed = 0) -> tuple[FloatArray, IntArray]:
 
     Parameters
     ----------
-    n : int
-        Rows.
-    seed : int, SeedSequence or Generator
-        Source of randomness.
+    n, seed
+        As in `make_led`.
 
     Returns
     -------
@@ -132,10 +130,8 @@ def make_ringnorm(n: int = 400, seed: Seed = 0, *, a: float = RING_SHIFT) -> tup
 
     Parameters
     ----------
-    n : int
-        Rows.
-    seed : int, SeedSequence or Generator
-        Source of randomness.
+    n, seed
+        As in `make_led`.
     a : float
         Every coordinate of the mean of the inner class.
 
@@ -161,10 +157,8 @@ def make_waveform(
 
     Parameters
     ----------
-    n : int
-        Rows.
-    seed : int, SeedSequence or Generator
-        Source of randomness.
+    n, seed
+        As in `make_led`.
     binary : bool
         Whether to set class 1 (+1) against the other two (−1), as the IDA benchmark does.
     noise_inputs : bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from ._codings import german_text
@@ -22,11 +23,11 @@ GERMAN_COLUMNS: Final = words(
     "existing_credits job people_liable telephone foreign_worker"
 )
 
-RSY: Final = Spec(
+_paper_0: Final = partial(Spec, origin="shipped", paper=PAPER, licence=UCI)
+
+RSY: Final = _paper_0(
     name="rsy",
     title="Ripley's synthetic two-class problem in the plane",
-    origin="shipped",
-    paper=PAPER,
     shape=(250, 2),
     test_rows=1000,
     feature_names=("xs", "ys"),
@@ -41,11 +42,9 @@ RSY: Final = Spec(
     "equal. OpenML's prnn_synth (464) is the training part only.",
 )
 
-CRA: Final = Spec(
+CRA: Final = _paper_0(
     name="cra",
     title="Leptograpsus crabs: sex from species and five measurements",
-    origin="shipped",
-    paper=PAPER,
     shape=(200, 6),
     feature_names=("species", "FL", "RW", "CL", "CW", "BD"),
     target_name="sex",
@@ -61,11 +60,9 @@ CRA: Final = Spec(
     "as the class, is the likely reading.",
 )
 
-TIT: Final = Spec(
+TIT: Final = _paper_0(
     name="tit",
     title="Titanic: survival from class, age and sex",
-    origin="shipped",
-    paper=PAPER,
     shape=(2201, 3),
     feature_names=("class", "age", "sex"),
     target_name="survived",
@@ -80,11 +77,9 @@ TIT: Final = Spec(
     "its scaling.",
 )
 
-BLD: Final = Spec(
+BLD: Final = _paper_0(
     name="bld",
     title="BUPA liver disorders",
-    origin="shipped",
-    paper=PAPER,
     shape=(345, 6),
     feature_names=("mcv", "alkphos", "sgpt", "sgot", "gammagt", "drinks"),
     target_name="selector",
@@ -95,17 +90,14 @@ BLD: Final = Spec(
     "drinks, half-pint equivalents of alcohol a day",
     source="UCI Machine Learning Repository, Liver Disorders",
     citation="Liver Disorders (1990). UCI Machine Learning Repository. https://doi.org/10.24432/C54G67",
-    licence=UCI,
     notes="Four rows are duplicates of others. The selector was made to split the data into parts for "
     "training and testing; it is no diagnosis (McDermott and Forsyth 2016, Pattern Recognition "
     "Letters 73, 41-43). It is the class of the published benchmark results all the same.",
 )
 
-GCR: Final = Spec(
+GCR: Final = _paper_0(
     name="gcr",
     title="Statlog German credit",
-    origin="shipped",
-    paper=PAPER,
     shape=(1000, 20),
     feature_names=GERMAN_COLUMNS,
     target_name="risk",
@@ -117,7 +109,6 @@ GCR: Final = Spec(
     source="UCI Machine Learning Repository, Statlog (German Credit Data), german.data",
     citation="Hofmann, H. (1994). Statlog (German Credit Data). UCI Machine Learning Repository. "
     "https://doi.org/10.24432/C5NC77",
-    licence=UCI,
     notes="The paper does not print its numeric coding; these ordinal codes are one reading, and "
     'coding="onehot" gives one 0/1 column per level instead (59 columns). purpose, '
     "personal_status_sex, other_debtors, other_instalment_plans and housing have no order. Levels "
@@ -126,11 +117,9 @@ GCR: Final = Spec(
     options=("coding",),
 )
 
-HEA: Final = Spec(
+HEA: Final = _paper_0(
     name="hea",
     title="Statlog heart disease",
-    origin="shipped",
-    paper=PAPER,
     shape=(270, 13),
     feature_names=HEART_COLUMNS,
     target_name="heart_disease",
@@ -143,14 +132,11 @@ HEA: Final = Spec(
     "defect",
     source="UCI Machine Learning Repository, Statlog (Heart)",
     citation="Statlog (Heart). UCI Machine Learning Repository. https://doi.org/10.24432/C57303",
-    licence=UCI,
 )
 
-ION: Final = Spec(
+ION: Final = _paper_0(
     name="ion",
     title="Johns Hopkins ionosphere radar returns",
-    origin="shipped",
-    paper=PAPER,
     shape=(351, 33),
     feature_names=("V1", *(f"V{i}" for i in range(3, 35))),
     target_name="return",
@@ -160,15 +146,12 @@ ION: Final = Spec(
     source="UCI Machine Learning Repository, Ionosphere",
     citation="Sigillito, V., Wing, S., Hutton, L. and Baker, K. (1989). Ionosphere. UCI Machine Learning "
     "Repository. https://doi.org/10.24432/C5W01B",
-    licence=UCI,
     notes="V2 of the source is constant and left out, which gives the paper's 33 inputs. One row is a duplicate.",
 )
 
-PID: Final = Spec(
+PID: Final = _paper_0(
     name="pid",
     title="Pima Indians diabetes",
-    origin="shipped",
-    paper=PAPER,
     shape=(768, 8),
     feature_names=PIMA_COLUMNS,
     target_name="diabetes",
@@ -186,11 +169,9 @@ PID: Final = Spec(
     "(374) and mass (11). They are left as they are, as the published benchmarks did.",
 )
 
-SNR: Final = Spec(
+SNR: Final = _paper_0(
     name="snr",
     title="Sonar: mines against rocks",
-    origin="shipped",
-    paper=PAPER,
     shape=(208, 60),
     feature_names=tuple(f"V{i}" for i in range(1, 61)),
     target_name="object",
@@ -200,15 +181,12 @@ SNR: Final = Spec(
     source="UCI Machine Learning Repository, Connectionist Bench (Sonar, Mines vs. Rocks)",
     citation="Sejnowski, T. and Gorman, R. (1988). Connectionist Bench (Sonar, Mines vs. Rocks). UCI Machine "
     "Learning Repository. https://doi.org/10.24432/C5T01Q",
-    licence=UCI,
     notes="The rows are sorted by class, rocks first: shuffle before splitting.",
 )
 
-WBC: Final = Spec(
+WBC: Final = _paper_0(
     name="wbc",
     title="Wisconsin breast cancer (original), complete cases",
-    origin="shipped",
-    paper=PAPER,
     shape=(683, 9),
     feature_names=words(
         "Cl.thickness Cell.size Cell.shape Marg.adhesion Epith.c.size Bare.nuclei Bl.cromatin Normal.nucleoli Mitoses"
@@ -222,7 +200,6 @@ WBC: Final = Spec(
     source="UCI Machine Learning Repository, Breast Cancer Wisconsin (Original)",
     citation="Wolberg, W. (1990). Breast Cancer Wisconsin (Original). UCI Machine Learning Repository. "
     "https://doi.org/10.24432/C5HP4Z",
-    licence=UCI,
     notes="16 of the source's 699 rows miss bare nuclei and are left out. 234 rows repeat an earlier one.",
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from ._generated import PAPER_1
@@ -17,6 +18,8 @@ TEN: Final = "The first ten of the benchmark's partitions."
 NONE: Final = "No published partition is at hand: draw random ones of `split_sizes`."
 OPENML: Final = " OpenML's copy has its own scaling, row order and labels, and no partitions."
 
+_read: Final = partial(Spec, origin="external", options=("openml",))
+
 
 def _ida(
     name: str,
@@ -29,10 +32,9 @@ def _ida(
     feature_names: tuple[str, ...] = (),
     openml: int | None = None,
 ) -> Spec:
-    return Spec(
+    return _read(
         name=f"ida_{name}",
         title=title,
-        origin="external",
         paper=PAPER_1 + ", Table 2",
         shape=shape,
         feature_names=feature_names or tuple(f"x{i}" for i in range(1, shape[1] + 1)),
@@ -45,7 +47,6 @@ def _ida(
         licence="see source",
         notes=notes,
         file=f"ida_{name}.npz",
-        options=("openml",),
         openml=openml,
         split_sizes=sizes,
     )
@@ -137,10 +138,9 @@ IDA: Final = (
     ),
 )
 
-USPS: Final = Spec(
+USPS: Final = _read(
     name="usps",
     title="US Postal Service handwritten digits",
-    origin="external",
     paper="paper 2, Van Gestel et al. (2002), Neural Processing Letters 15, 45-58, section 5",
     shape=(7291, 256),
     test_rows=2007,
@@ -155,13 +155,11 @@ USPS: Final = Spec(
     "Advances in Neural Information Processing Systems 2.",
     licence="see source",
     file="usps.npz",
-    options=("openml",),
 )
 
-NEW_THYROID: Final = Spec(
+NEW_THYROID: Final = _read(
     name="new_thyroid",
     title="New thyroid: thyroid function from five laboratory tests",
-    origin="external",
     paper=PAPER_2,
     shape=(215, 5),
     feature_names=("T3_resin", "total_thyroxin", "total_triiodothyronine", "TSH", "max_abs_TSH_diff"),
@@ -174,13 +172,11 @@ NEW_THYROID: Final = Spec(
     citation="Quinlan, R. (1986). Thyroid Disease. UCI Machine Learning Repository. https://doi.org/10.24432/C5D010",
     licence=UCI,
     file="new_thyroid.csv.gz",
-    options=("openml",),
 )
 
-DERMATOLOGY: Final = Spec(
+DERMATOLOGY: Final = _read(
     name="dermatology",
     title="Dermatology: six erythemato-squamous diseases",
-    origin="external",
     paper=PAPER_2,
     shape=(366, 34),
     feature_names=words(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from ._specs_binary import UCI
@@ -18,11 +19,11 @@ SOYBEAN_COLUMNS: Final = words(
 # The attributes that vary over the 47 rows; the other 14 are constant.
 SOYBEAN_VARYING: Final = (*range(10), 11, *range(19, 28), 34)
 
-BAL: Final = Spec(
+_paper_2: Final = partial(Spec, origin="shipped", paper=PAPER, licence=UCI)
+
+BAL: Final = _paper_2(
     name="bal",
     title="Balance scale",
-    origin="shipped",
-    paper=PAPER,
     shape=(625, 4),
     feature_names=("left_weight", "left_distance", "right_weight", "right_distance"),
     target_name="tip",
@@ -31,16 +32,13 @@ BAL: Final = Spec(
     columns="left_weight, left_distance, right_weight, right_distance, each from 1 to 5",
     source="UCI Machine Learning Repository, Balance Scale",
     citation="Siegler, R. (1976). Balance Scale. UCI Machine Learning Repository. https://doi.org/10.24432/C5488X",
-    licence=UCI,
     notes="A full factorial design without noise: the class is the sign of left weight × distance minus "
     "right weight × distance. The source writes its classes L, B and R.",
 )
 
-GLA: Final = Spec(
+GLA: Final = _paper_2(
     name="gla",
     title="Glass identification",
-    origin="shipped",
-    paper=PAPER,
     shape=(214, 9),
     feature_names=("RI", "Na", "Mg", "Al", "Si", "K", "Ca", "Ba", "Fe"),
     target_name="type",
@@ -57,15 +55,12 @@ GLA: Final = Spec(
     source="UCI Machine Learning Repository, Glass Identification",
     citation="German, B. (1987). Glass Identification. UCI Machine Learning Repository. "
     "https://doi.org/10.24432/C5WW2P",
-    licence=UCI,
     notes="Type 4 (vehicle windows, not float processed) does not occur. One row is a duplicate.",
 )
 
-VEH: Final = Spec(
+VEH: Final = _paper_2(
     name="veh",
     title="Statlog vehicle silhouettes",
-    origin="shipped",
-    paper=PAPER,
     shape=(846, 18),
     feature_names=words(
         "Comp Circ D.Circ Rad.Ra Pr.Axis.Ra Max.L.Ra Scat.Ra Elong Pr.Axis.Rect Max.L.Rect Sc.Var.Maxis "
@@ -82,14 +77,11 @@ VEH: Final = Spec(
     source="UCI Machine Learning Repository, Statlog (Vehicle Silhouettes)",
     citation="Siebert, J. P. (1987). Vehicle recognition using rule based methods. Turing Institute Research "
     "Memorandum TIRM-87-018.",
-    licence=UCI,
 )
 
-ZOO: Final = Spec(
+ZOO: Final = _paper_2(
     name="zoo",
     title="Zoo: the kind of animal from its traits",
-    origin="shipped",
-    paper=PAPER,
     shape=(101, 16),
     feature_names=words(
         "hair feathers eggs milk airborne aquatic predator toothed backbone breathes venomous fins legs tail "
@@ -101,15 +93,12 @@ ZOO: Final = Spec(
     columns="fifteen traits, 0 = no, 1 = yes, and legs, a count from 0 to 8",
     source="UCI Machine Learning Repository, Zoo",
     citation="Forsyth, R. (1990). Zoo. UCI Machine Learning Repository. https://doi.org/10.24432/C5R59V",
-    licence=UCI,
     notes="The animals' names are left out. 42 rows repeat an earlier one.",
 )
 
-SSD: Final = Spec(
+SSD: Final = _paper_2(
     name="ssd",
     title="Small soybean diseases",
-    origin="shipped",
-    paper=PAPER,
     shape=(47, 21),
     feature_names=tuple(SOYBEAN_COLUMNS[i] for i in SOYBEAN_VARYING),
     target_name="disease",
@@ -119,7 +108,6 @@ SSD: Final = Spec(
     source="UCI Machine Learning Repository, Soybean (Small)",
     citation="Michalski, R. S. and Chilausky, R. L. (1980). Learning by being told and learning from "
     "examples. International Journal of Policy Analysis and Information Systems 4(2).",
-    licence=UCI,
     notes="The paper's 21 inputs are those of the 35 that vary; columns=35 keeps the 14 constant ones "
     "too. The classes are D1 to D4 in the source. Some attributes are categories without an order.",
     options=("columns",),

@@ -14,6 +14,7 @@ s = μ/ζ, and given z the targets are independent.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,8 +48,9 @@ class Chains(NamedTuple):
     statistics: dict[str, AnyArray]
 
 
-class PosteriorState(NamedTuple):
-    """What ArviZ data and files keep of a posterior; the fields are those of `HyperPosterior`."""
+@dataclass(frozen=True)
+class PosteriorState:
+    """What ArviZ data and files keep of a posterior; `HyperPosterior` says what the fields are."""
 
     method: str
     kernel: Kernel
@@ -61,9 +63,9 @@ class PosteriorState(NamedTuple):
     X: Array
     y: Array
     provenance: dict[str, Any]
-    tail: float
-    diagnostics: dict[str, Any]
-    chains: Chains | None
+    tail: float = np.nan
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+    chains: Chains | None = field(default=None, repr=False)
 
 
 class Predictive(NamedTuple):

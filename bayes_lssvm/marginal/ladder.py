@@ -153,26 +153,10 @@ def ladder(
 
     Parameters
     ----------
-    X : array of shape (N, d)
-        Inputs as the kernel shall see them (standardised, as a rule).
-    y : array of shape (N,)
-        Targets: ±1 for classes, real numbers for regression.
-    kernel : Kernel or str
-        Its parameters are free, unless `fixed_kernel`.
-    prior : HyperPrior, LogPrior or None
-        Priors of the log parameters, the same on every rung; Normal(0, 3) each by default.
     rungs : sequence of str or None
         Names of the module's table; all but "nuts" that are for so many free parameters by default.
-    fixed_kernel : bool
-        Hold the kernel's parameters.
-    tolerance : float
-        Of rules, in nats.
-    draws, chains, warmup : int
-        Of "importance" and "nuts", as `marginalise` takes them.
-    seed : int or Generator
-        Of the draws; a generator is used up as they need it, and is not for "nuts".
-    progress : bool
-        Show a progress bar on a terminal where the work is long.
+    X, y, kernel, prior, fixed_kernel, tolerance, draws, chains, warmup, seed, progress
+        As in `marginalise`, the same on every rung.
 
     Returns
     -------

@@ -12,9 +12,7 @@ import numpy as np
 from scipy.special import expit
 
 from ..base.typing import Array
-from ..kernels import Kernel
 from ..levels.moderation import MODERATIONS
-from ..priors import HyperPrior
 from . import export
 from .density import Density
 from .export import Chains, PosteriorState, Predictive
@@ -39,7 +37,7 @@ class Sampler(NamedTuple):
 
 
 @dataclass(frozen=True)
-class HyperPosterior:
+class HyperPosterior(PosteriorState):
     """p(log μ, log ζ, log θ | D) as weighted nodes, with the evidence.
 
     `marginalise` makes it. Names of parameters are "log_mu", "log_zeta", "log_gamma" (γ = ζ/μ), the kernel's with
@@ -67,22 +65,8 @@ class HyperPosterior:
         Draws in chains with their statistics, for method="nuts".
     """
 
-    method: str
-    kernel: Kernel
-    prior: HyperPrior | None
-    log_evidence: float
-    log_evidence_error: float
-    names: tuple[str, ...]
-    nodes: Array
-    weights: Array
-    X: Array
-    y: Array
-    provenance: dict[str, Any]
-    make_prediction_nodes: Callable[[], tuple[PredictionNode, ...]] = field(repr=False)
+    make_prediction_nodes: Callable[[], tuple[PredictionNode, ...]] = field(kw_only=True, repr=False)
     sampler: Sampler | None = field(default=None, repr=False)
-    tail: float = np.nan
-    diagnostics: dict[str, Any] = field(default_factory=dict)
-    chains: Chains | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         # functions and matrices stay behind: a copy keeps nodes, points and what predictions need
@@ -251,23 +235,20 @@ class HyperPosterior:
             Of the draws, the latent values and the replicated targets.
         """
         rng = np.random.default_rng(seed)
-        return export.to_datatree(self._state(), self._drawn(draws, rng), rng)
+        return export.to_datatree(self, self._drawn(draws, rng), rng)
 
     def save(self, path: str | Path) -> Path:
         """Write everything to a netCDF file, which `load` reads; it appears whole or not at all."""
         predictive = Predictive(self.prediction_nodes, self.points)
-        return export.save(self.to_arviz(), self._state(), predictive, path)
+        return export.save(self.to_arviz(), self, predictive, path)
 
     @classmethod
     def load(cls, path: str | Path) -> HyperPosterior:
         """A posterior that `save` wrote."""
         state, predictive = export.load(path)
-        posterior = cls(**state._asdict(), make_prediction_nodes=lambda: predictive.prediction_nodes)
+        posterior = cls(**vars(state), make_prediction_nodes=lambda: predictive.prediction_nodes)
         posterior.__dict__["points"] = predictive.points
         return posterior
-
-    def _state(self) -> PosteriorState:
-        return PosteriorState(**{name: getattr(self, name) for name in PosteriorState._fields})
 
     def _drawn(self, draws: int, rng: np.random.Generator) -> Chains:
         """Draws in chains with their log densities: the sampler's own, thinned, or independent ones in one chain."""
