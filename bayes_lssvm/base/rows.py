@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .typing import Array
+from .typing import AnyArray, Array
 
 
 class GroupedRows(NamedTuple):
@@ -21,12 +21,15 @@ class GroupedRows(NamedTuple):
         Rows in each group.
     squares : float
         Sum over the groups of the squared deviations from their means.
+    group : array of shape (N,)
+        The group of each row.
     """
 
     X: Array
     means: Array
     counts: Array
     squares: float
+    group: AnyArray
 
     @property
     def repeated(self) -> bool:
@@ -41,5 +44,10 @@ def group_equal_inputs(X: Array, y: Array) -> GroupedRows:
     group = place[group.ravel()]
     order = np.sort(first)
     counts = np.asarray(np.bincount(group, minlength=len(order)), dtype=float)
-    means = np.bincount(group, y, len(order)) / counts
-    return GroupedRows(X[order], means, counts, float(np.sum((y - means[group]) ** 2)))
+    offset = float(np.mean(y))  # taken out first, so that it costs no digits
+    means = np.bincount(group, y - offset, len(order)) / counts
+    # what remains of equal targets is the rounding of their mean
+    equal = np.bincount(group, y != y[order][group], len(order)) == 0
+    means = np.where(equal, y[order] - offset, means)
+    squares = float(np.sum((y - offset - means[group]) ** 2))
+    return GroupedRows(X[order], means + offset, counts, squares, group)

@@ -127,7 +127,7 @@ def _in_words(found: Marginalised) -> list[str]:
     posterior, facts = found.posterior, found.diagnostics
     sentences = []
     if posterior.tail > 1e-6:
-        sentences.append(f"The range was cut where the integrand is {posterior.tail:.1e} of its maximum.")
+        sentences.append(f"Up to {np.log1p(posterior.tail):.1e} nats may be missing where a range was cut.")
     if "n_kernels" in facts and len(posterior.names) > 3:
         sentences.append(f"{facts['n_kernels']} kernels were evaluated.")
     if "n_modes" in facts:

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..base.typing import AnyArray, Array
-from ..linalg.reduction import Reduction
+from ..linalg.reduction import Reduction, largest_log_gamma
 from ..linalg.roots import roots_in_brackets
 
 Status = Literal["interior", "no signal", "interpolation"]
@@ -114,7 +114,7 @@ def _log_evidence(reduction: Reduction, mu: Any, log_det: Array, q1: Array) -> A
 
 def log_evidences(reduction: Reduction, log_mu: Array, log_zeta: Array) -> Array:
     """Log p(D | μ, ζ) for many pairs, of shape (n,); γ is held at the largest that can be computed."""
-    gamma = np.exp(np.minimum(log_zeta - log_mu, np.log(reduction.gamma_max)))
+    gamma = np.exp(np.minimum(log_zeta - log_mu, largest_log_gamma(reduction)))
     # a thousand at a time: every γ takes a vector of length N
     parts = [reduction.values(gamma[i : i + 1000]) for i in range(0, len(gamma), 1000)]
     log_det, q1 = (np.concatenate(found) for found in zip(*parts, strict=True))

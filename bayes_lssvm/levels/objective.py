@@ -32,6 +32,7 @@ from ..base.typing import Array
 from ..kernels import Kernel, check_positive_semidefinite
 from ..linalg.blas import mirror_lower, product, square, squared_norm
 from ..linalg.factor import ProjectedInverse
+from ..linalg.reduction import log_constant
 from ..linalg.spectrum import TridiagonalReduction
 from ..priors import HyperPrior, LogPrior
 from .level2 import Level2, optimise
@@ -171,7 +172,8 @@ class Objective:
         """Log p(D | μ, ζ, θ), nothing eliminated, with its gradient in (log μ, log ζ, log θ)."""
         n, mu, s = len(self.y), float(np.exp(log_mu)), float(np.exp(log_mu - log_zeta))
         step = self._step(kernel, s)
-        value = -0.5 * ((n - 1) * (np.log(2.0 * np.pi) - log_mu) + mu * step.q1 + step.log_det + np.log(n))
+        value = -0.5 * ((n - 1) * (np.log(2.0 * np.pi) - log_mu) + mu * step.q1 + step.log_det)
+        value += log_constant(n, self.weights)
         noise = 0.5 * s * (step.tr1 - mu * step.q2)
         weights = 0.5 * (n - 1 - mu * step.q1) - noise
         rest = self._along_kernel(kernel, step, 0.5 * mu) if along_kernel else np.empty(0)
@@ -179,12 +181,17 @@ class Objective:
 
     def _step(self, kernel: Kernel, s: float) -> _Step:
         """What one Cholesky factor of Ω + sI tells."""
-        K = kernel(self.X)
-        inverse = ProjectedInverse.of(K, s)
+        K, w = kernel(self.X), self.weights
+        inverse = ProjectedInverse.of(K, s if w is None else s / w)
         alpha, q1 = self._support(inverse)
-        # det(MΩM + s) on the complement of 1 is det(Ω + s)·1ᵀC1/N
-        log_det = inverse.log_det + float(np.log(inverse.total / len(self.y)))
-        return _Step(K, inverse, alpha, q1, float(alpha @ alpha), inverse.trace, log_det)
+        if w is None:
+            # det(MΩM + s) on the complement of 1 is det(Ω + s)·1ᵀC1/N
+            log_det = inverse.log_det + float(np.log(inverse.total / len(self.y)))
+            return _Step(K, inverse, alpha, q1, float(alpha @ alpha), inverse.trace, log_det)
+        # det(W^½ΩW^½ + s) on the complement of W^½1 is det(Ω + sW⁻¹)·Πw_i·1ᵀC1/Σw_i, and R is W^{−½}RW^{−½} there
+        log_det = inverse.log_det + float(np.log(w).sum() + np.log(inverse.total / w.sum()))
+        trace = float((np.diag(inverse.C) - inverse.rho**2 / inverse.total) @ (1.0 / w))
+        return _Step(K, inverse, alpha, q1, float(alpha @ (alpha / w)), trace, log_det)
 
     def _along_kernel(self, kernel: Kernel, step: _Step, weight: float) -> Array:
         """Derivatives in log θ by W = −½R + weight·ααᵀ; uses up the inverse."""
@@ -192,7 +199,8 @@ class Objective:
 
     def _support(self, inverse: ProjectedInverse) -> tuple[Array, float]:
         """α = Ry and q_1 = yᵀRy."""
-        y = self.y - self.y.mean()  # R annihilates constants; taking them out first saves digits
+        # R annihilates constants; taking them out first saves digits
+        y = self.y - np.average(self.y, weights=self.weights)
         alpha = inverse.apply(y)
         return alpha, float(y @ alpha)
 

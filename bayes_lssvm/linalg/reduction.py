@@ -31,6 +31,10 @@ TINY = 1e-100
 _MAX_GAMMA_LAMBDA = 1e12
 # Eigenvalues of the centred matrix carry the rounding of the whole one: about eps·‖Ω‖, however small they are.
 ROUNDING = 100 * _EPS
+# What rounding changes in all eigenvalues together, in units of ‖Ω‖, where an estimate is wanted and not a bound
+ROUNDING_ERROR = 2 * _EPS
+RESOLVED = 0.01  # sum of s/(λ_i + s) below which all eigenvalues stand far above s
+FARTHEST = 650.0  # log γ; its exponential still leaves room for squares of targets
 
 
 class SpectralSums(NamedTuple):
@@ -68,6 +72,18 @@ class Reduction(Protocol):
         """The largest γ at which 1/γ stands above the rounding of the eigenvalues."""
 
     @property
+    def kernel_norm(self) -> float:
+        """Norm of Ω, the scale of rounding."""
+
+    @property
+    def n_zeros(self) -> int:
+        """Eigenvalues that are known to be zero, whatever rounding makes of them: N − G where rows repeat inputs."""
+
+    @property
+    def within(self) -> float:
+        """Squared length of the targets in the directions of the known zeros."""
+
+    @property
     def totals(self) -> Array:
         """‖My‖², the centred sum of squares of each set of targets, of shape (L,)."""
 
@@ -83,6 +99,9 @@ class Reduction(Protocol):
 
     def sums(self, gamma: Array, target: int | AnyArray = 0) -> SpectralSums:
         """The sums for each γ and one set of targets, or the sets of these numbers, one for each γ."""
+
+    def components(self) -> tuple[Array, Array]:
+        """Eigenvalues as they were computed, the known zeros left out, and t_i² of the first set of targets."""
 
     def evidence_hessian(self, mu: float, zeta: float) -> Array:
         """Exact Hessian of log p(D | μ, ζ) in (log μ, log ζ), of shape (2, 2), in O(N)."""
@@ -157,6 +176,17 @@ def log_constant(n: int, weights: Array | None = None) -> float:
 def largest_gamma(lambda_max: float, kernel_norm: float) -> float:
     """The largest γ that can be told from infinity: beyond, 1/γ is below the rounding of the kernel matrix."""
     return 1.0 / max(lambda_max / _MAX_GAMMA_LAMBDA, ROUNDING * kernel_norm)
+
+
+def largest_log_gamma(reduction: Reduction) -> float:
+    """The largest log γ at which the evidence can be computed: any, where no eigenvalue is lost in rounding."""
+    return FARTHEST if unresolved(reduction) < RESOLVED else float(np.log(reduction.gamma_max))
+
+
+def unresolved(reduction: Reduction) -> float:
+    """How many eigenvalues do not stand above 1/γ_max, in s·tr_1; those that are known to be zero are not counted."""
+    gamma = reduction.gamma_max
+    return max(float(reduction.sums(np.array([gamma])).tr1[0]) / gamma - reduction.n_zeros, 0.0)
 
 
 def indefinite(smallest: float, largest: float) -> NotPositiveSemidefiniteError:

@@ -9,9 +9,10 @@ one call of LAPACK. `CentredSpectrum` has eigenvalues and eigenvectors; it is ma
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import eigh, lapack, solve_banded
+from scipy.linalg import eigh, eigh_tridiagonal, lapack, solve_banded
 
 from ..base.typing import AnyArray, Array
 from .blas import product, squared_norm
@@ -63,6 +64,8 @@ class TridiagonalReduction:
     lambda_max: float
     kernel_norm: float
     log_constant: float
+    n_zeros: ClassVar[int] = 0
+    within: ClassVar[float] = 0.0
 
     @property
     def n(self) -> int:
@@ -158,6 +161,11 @@ class TridiagonalReduction:
         d_eff, w = len(self.diagonal) - s * tr1, q1 - s * q2
         return SpectralSums(log_product(backward), q1, q2, tr1, np.maximum(d_eff, 0.0), np.maximum(w, 0.0))
 
+    def components(self) -> tuple[Array, Array]:
+        """Eigenvalues of T in ascending order, and t_i² of the first set of targets: a decomposition, for rare use."""
+        eigenvalues, vectors = eigh_tridiagonal(self.diagonal, self.off_diagonal)
+        return eigenvalues, np.square(product(np.asfortranarray(vectors).T, self.targets[0]))
+
     def evidence_hessian(self, mu: float, zeta: float) -> Array:
         """Exact Hessian of log p(D | μ, ζ) in (log μ, log ζ).
 
@@ -246,6 +254,8 @@ class CentredSpectrum:
     y_mean: float
     kernel_means: Array
     kernel_norm: float
+    n_zeros: ClassVar[int] = 0
+    within: ClassVar[float] = 0.0
 
     @property
     def n(self) -> int:
@@ -305,6 +315,10 @@ class CentredSpectrum:
         """log_det and q_1 for each γ; there is one set of targets, number 0."""
         sums = self.sums(gamma)
         return sums.log_det, sums.q1
+
+    def components(self) -> tuple[Array, Array]:
+        """λ_i and t_i²."""
+        return self.eigenvalues, self.t**2
 
     def evidence_hessian(self, mu: float, zeta: float) -> Array:
         """Exact Hessian of log p(D | μ, ζ) in (log μ, log ζ).

@@ -1,7 +1,7 @@
 """The log posterior density of all hyperparameters, log p(D | μ, ζ, θ) + log p(log μ, log ζ, log θ), up to p(D | H).
 
 A point is x = (log μ, log ζ, log θ₁, …). One Cholesky factor gives a value with its gradient; many points of one
-kernel cost one tridiagonal reduction and O(N) each.
+kernel cost one tridiagonal reduction and O(N) each. Rows that repeat inputs are put together first (`linalg.repeats`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base.errors import NotPositiveSemidefiniteError
+from ..base.rows import GroupedRows, group_equal_inputs
 from ..base.typing import Array
 from ..kernels import Kernel, check_positive_semidefinite
 from ..levels.level2 import log_evidence, log_evidence_gradient, log_evidence_hessian, log_evidences
 from ..levels.objective import Objective
-from ..linalg.reduction import Reduction
-from ..linalg.spectrum import TridiagonalReduction
+from ..linalg.reduction import Reduction, largest_log_gamma
+from ..linalg.repeats import reduced, repeated_inputs
 from ..priors import LogPrior
 
 _SMALLEST = 1e-100  # of γλ, whose square must not underflow
@@ -50,9 +51,14 @@ class Density:
     kernel: Kernel
     parts: tuple[LogPrior, ...]
     objective: Objective = field(init=False)
+    rows: GroupedRows | None = field(init=False)  # where inputs repeat
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "objective", Objective(self.X, self.y, occam=False))
+        rows = repeated_inputs(group_equal_inputs(self.X, self.y))
+        object.__setattr__(self, "rows", rows)
+        whole = Objective(self.X, self.y, occam=False)
+        own = whole if rows is None else Objective(rows.X, rows.means, occam=False, weights=rows.counts)
+        object.__setattr__(self, "objective", own)
 
     @property
     def dimension(self) -> int:
@@ -89,7 +95,8 @@ class Density:
             found = self.objective.at(self.kernel_at(x), float(x[0]), float(x[1]), along_kernel=self.kernel_is_free)
         except (np.linalg.LinAlgError, FloatingPointError, ValueError):
             return Value(-np.inf, np.zeros_like(x))
-        return Value(found.value + prior, found.gradient + _slopes(self.parts, x))
+        within = Value(0.0, np.zeros_like(x)) if self.rows is None else _within_groups(self.rows, x)
+        return Value(found.value + within.value + prior, found.gradient + within.gradient + _slopes(self.parts, x))
 
     def hessian(self, x: Array) -> Array:
         """The Hessian at a point, of shape (2 + P, 2 + P).
@@ -107,11 +114,11 @@ class Density:
         H[:2, :2] = log_evidence_hessian(self.reduction(self.kernel_at(x)), *np.exp(x[:2]))
         return H - _curvatures(self.parts, x)
 
-    def reduction(self, kernel: Kernel) -> TridiagonalReduction:
+    def reduction(self, kernel: Kernel) -> Reduction:
         """The reduced kernel matrix of one kernel."""
-        K = kernel(self.X)
+        K = kernel(self.X if self.rows is None else self.rows.X)
         check_positive_semidefinite(kernel, K)
-        return TridiagonalReduction.from_kernel_matrix(K, self.y)
+        return reduced(K, self.y, self.rows)
 
     def values(self, points: Array, *, tick: Callable[[], object] | None = None) -> Array:
         """The log density at each of the points of shape (n, 2 + P): one reduction for each distinct kernel."""
@@ -160,8 +167,18 @@ class Level2Density:
 
     def _within(self, x: Array) -> tuple[float, float]:
         """μ and ζ; a line search may look farther than γ can go."""
-        mu, gamma = float(np.exp(x[0])), float(np.exp(x[1] - x[0]))
-        return mu, mu * min(max(gamma, _SMALLEST / self.reduction.lambda_max), self.reduction.gamma_max)
+        low, high = np.log(_SMALLEST / self.reduction.lambda_max), largest_log_gamma(self.reduction)
+        mu = float(np.exp(x[0]))
+        return mu, mu * float(np.exp(min(max(x[1] - x[0], low), high)))
+
+
+def _within_groups(rows: GroupedRows, x: Array) -> Value:
+    """Log Π_g (2π/ζ)^{−(n_g−1)/2} n_g^{−½} exp(−ζ SS_g/2) and its gradient: what the means of the groups leave out."""
+    n_zeros, misfit = len(rows.group) - len(rows.counts), 0.5 * float(np.exp(x[1])) * rows.squares
+    value = 0.5 * n_zeros * (float(x[1]) - np.log(2.0 * np.pi)) - 0.5 * float(np.log(rows.counts).sum()) - misfit
+    gradient = np.zeros_like(x)
+    gradient[1] = 0.5 * n_zeros - misfit
+    return Value(float(value), gradient)
 
 
 def _slopes(parts: tuple[LogPrior, ...], x: Array) -> Array:

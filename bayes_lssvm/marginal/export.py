@@ -24,9 +24,10 @@ from tqdm.auto import tqdm
 from .._version import __version__
 from ..base.arviz import datatree, read_netcdf, write_netcdf
 from ..base.provenance import data_hash
+from ..base.rows import group_equal_inputs
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, kernel_from_dict
-from ..linalg.spectrum import CentredSpectrum
+from ..linalg.repeats import decomposed, repeated_inputs
 from ..priors import HyperPrior, hyper_prior_from_dict
 from .predictions import PredictionNode, Rows
 
@@ -244,6 +245,7 @@ def latent_draws(points: Array, kernel: Kernel, X: Array, y: Array, rng: np.rand
     decomposition for each row would cost more than the draws did. With several parameters every row has its own.
     """
     theta = _snapped(points[:, 2:])
+    repeats = repeated_inputs(group_equal_inputs(X, y))
     distinct, group = np.unique(theta, axis=0, return_inverse=True)
     group = group.ravel()
     z = np.empty((len(points), len(y)))
@@ -252,7 +254,7 @@ def latent_draws(points: Array, kernel: Kernel, X: Array, y: Array, rng: np.rand
     ):
         rows = np.flatnonzero(group == g)
         own = kernel.with_log_params(distinct[g]) if theta.shape[1] else kernel
-        spectrum = CentredSpectrum.from_kernel_matrix(own(X), y)
+        spectrum = decomposed(own(X if repeats is None else repeats.X), y, repeats)
         mu, zeta = np.exp(points[rows, 0])[:, None], np.exp(points[rows, 1])[:, None]
         s, eigenvalues = mu / zeta, spectrum.eigenvalues
         centre = eigenvalues * spectrum.t / (eigenvalues + s)

@@ -17,7 +17,7 @@ import numpy as np
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import Array
 from ..levels.level2 import optimise
-from ..linalg.reduction import Reduction
+from ..linalg.reduction import Reduction, largest_log_gamma
 from ..priors import HyperPrior
 from ..search.climb import Stop, climb_from_each
 from .density import Density, Level2Density
@@ -28,6 +28,7 @@ _HOPELESS = 30.0  # nats behind the best start
 _SAME_MODE = 0.02
 _GAMMA_STEP = 0.5
 _LOWEST_GAMMA_LAMBDA = 1e-6
+_WIDEST, _FARTHEST = 60.0, 300.0  # log parameters
 _TIGHT = Stop(1e-14, 1e-7, 500)
 _TIGHTER = Stop(1e-15, 1e-8, 1000)  # where a step costs O(N) only
 
@@ -72,7 +73,8 @@ def find_modes(density: Density) -> tuple[Mode, ...]:
 
 def _bounds(density: Density) -> Array:
     limits = np.array([part.support for part in density.parts])
-    limits[:2] = np.clip(limits[:2], -60.0, 60.0)
+    widest = _WIDEST if density.rows is None else _FARTHEST  # rows that repeat without noise push ζ far up
+    limits[:2] = np.clip(limits[:2], -widest, widest)
     if density.kernel_is_free:
         box = density.kernel.log_bounds(density.X)
         limits[2:] = np.stack([np.maximum(limits[2:, 0], box[:, 0]), np.minimum(limits[2:, 1], box[:, 1])], axis=1)
@@ -106,7 +108,10 @@ def _peaks_over_gamma(reduction: Reduction, density: Density) -> list[tuple[floa
     """(log μ, log ζ) at the peaks over γ of the posterior density with log μ at its best."""
     prior_mu, prior_zeta = density.parts[:2]
     top = float(np.log(reduction.gamma_max))
+    last = top if density.rows is None else min(largest_log_gamma(reduction), _FARTHEST)
+    above = np.arange(top, last, _GAMMA_STEP)[:0:-1]  # rows that repeat without noise have their peak there
     u = np.arange(top, float(np.log(_LOWEST_GAMMA_LAMBDA / reduction.lambda_max)), -_GAMMA_STEP)
+    u = np.append(above, u)
     log_mu = LogMu.of(reduction, u, prior_mu, prior_zeta)
     m = log_mu.peak.mode
     values = log_mu.log_density(m)

@@ -22,6 +22,7 @@ from ..linalg.reduction import Reduction
 from ..priors import LogPrior
 
 NEGLIGIBLE = 36.0  # nats below a maximum
+_DEEP_ENOUGH, _SLOWER = 28.0, 3.0  # nats below a maximum: a trillionth; and what is no matter of the priors
 _SPAN = 8.5  # standard deviations of the peak
 _FEW = 40  # data points; with fewer the peak is wide and skew
 _LEGENDRE = np.polynomial.legendre.leggauss(32)
@@ -87,7 +88,20 @@ class LogMu:
         width = np.minimum(1.0 / np.sqrt(self._curvature(m)), NEGLIGIBLE / (_SPAN * steepness))
         # below its peak the density falls like e^{½(N−1)m}: slowly, for a handful of points
         below = np.maximum(_SPAN * width, 2.0 * NEGLIGIBLE / (self.n - 1))
+        below = self._deepened(m, below, lowest)
         return Peak(m, width, np.maximum(m - below, lowest), np.minimum(m + _SPAN * width, highest))
+
+    def _deepened(self, m: Array, below: Array, lowest: Array) -> Array:
+        """A longer way down where priors far from the data's peak make the density fall more slowly than that."""
+        top, own = self.log_density(m), 0.5 * (self.n - 1) * (np.exp(-below) - 1.0 + below)  # as far as data go
+        wanted = np.minimum(_DEEP_ENOUGH, own - _SLOWER)
+        for _ in range(_MOST_STEPS):
+            low = np.maximum(m - below, lowest)
+            shallow = (top - self.log_density(low) < wanted) & (low > lowest) & np.isfinite(top)
+            if not shallow.any():
+                break
+            below, wanted = np.where(shallow, 1.3 * below, below), np.where(shallow, _DEEP_ENOUGH, wanted)
+        return below
 
     def nodes(self) -> tuple[Array, Array]:
         """Nodes m, and log f plus the logs of their weights, each of shape (M, K); −inf off the support."""
@@ -96,6 +110,17 @@ class LogMu:
     def log_integral(self) -> Array:
         """Log ∫ f dm, of shape (M,): log p(D | γ, kernel) with the prior of ζ in it; −inf off the support."""
         return log_sum_exp(self.nodes()[1])
+
+    def log_height(self) -> Array:
+        """Log of the height times the width of f, of shape (M,): its integral, but for a factor of about √2π."""
+        return np.asarray(self.log_density(self.peak.mode) + np.log(self.peak.width))
+
+    def rule_error(self) -> Array:
+        """What more nodes would change in `log_integral`, of shape (M,); 0 for few data points, which have them."""
+        low, high = self.peak.low, self.peak.high
+        lowest = self._support()[0]
+        low = np.maximum(self.peak.mode - 2.0 * (self.peak.mode - low), lowest)
+        return np.asarray(np.abs(log_sum_exp(self._nodes(low, high, _LEGENDRE_OF_FEW)[1]) - self.log_integral()))
 
     def quantile(self, epsilon: Array) -> Array:
         """The m below which lies the share Φ(ε) of f, for ε of shape (M,)."""
@@ -135,8 +160,8 @@ class LogMu:
         share = np.where(right > left, (q - left) / np.maximum(right - left, 1e-300), 0.5)
         return np.asarray(m[i, cell] + share * (m[i, cell + 1] - m[i, cell]))
 
-    def _nodes(self, low: Array, high: Array) -> tuple[Array, Array]:
-        nodes, weights = _LEGENDRE if self.n > _FEW else _LEGENDRE_OF_FEW
+    def _nodes(self, low: Array, high: Array, rule: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
+        nodes, weights = rule or (_LEGENDRE if self.n > _FEW else _LEGENDRE_OF_FEW)
         half = 0.5 * np.maximum(high - low, 0.0)
         m = 0.5 * (low + high)[:, None] + half[:, None] * nodes
         with np.errstate(divide="ignore"):

@@ -50,9 +50,10 @@ class HyperPosterior(PosteriorState):
         log p(D | H): weights, bias and hyperparameters integrated out, all constants kept.
     log_evidence_error : float
         What the method knows of its error: the change at the last refinement of a rule, the standard error of an
-        estimate from draws, nan for an approximation that cannot tell.
+        estimate from draws, nan for an approximation that cannot tell; and log(1 + tail).
     tail : float
-        For rules: the integrand at the ends of the range relative to its maximum; nan otherwise.
+        What may be missing at the ends of the ranges of γ and of the kernel's parameter, over the evidence; nan for an
+        approximation that does not look there.
     names : tuple of str
         The log parameters, in the order of the columns of `nodes`.
     nodes : array of shape (M, len(names))

@@ -24,12 +24,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
+from ..base.rows import group_equal_inputs
 from ..base.typing import Array
 from ..kernels import Kernel
 from ..levels.level1 import ClassMoments
 from ..levels.moderation import class_log_odds, softmax_log_odds, target_log_odds
 from ..linalg.blas import product
-from ..linalg.spectrum import CentredSpectrum
+from ..linalg.repeats import decomposed, repeated_inputs
 from .rules.level2 import Level2Integral
 
 _GAMMA_NODES = 6
@@ -127,8 +128,10 @@ class NodePredictor:
 
     def __init__(self, node: PredictionNode, X: Array, y: Array, *, variances: bool = True) -> None:
         self.kernel, self.X, self.y, self.rows, self.weight = node.kernel, X, y, node.rows, node.weight
-        K = self.kernel(X)
-        spectrum = CentredSpectrum.from_kernel_matrix(K, y)
+        rows = repeated_inputs(group_equal_inputs(X, y))
+        K = self.kernel(X if rows is None else rows.X)
+        spectrum = decomposed(K, y, rows)
+        K = K if rows is None else K[np.ix_(rows.group, rows.group)]
         # Σ of the eigenvalues that are dropped, the smallest, over s bounds what they would explain
         limit = _NEGLIGIBLE_VARIANCE * self.rows.s.min()
         kept = slice(int(np.searchsorted(np.cumsum(spectrum.eigenvalues), limit)), None)

@@ -13,6 +13,7 @@ from ..priors import HyperPrior
 from .density import Density
 from .posterior import HyperPosterior, names_with_gamma
 from .predictions import PredictionNode, rows_of
+from .rules.cut import log_mass_beyond
 from .rules.level2 import integrate
 
 KERNEL_NODES = 9  # of the Gauss rule over one kernel parameter, for predictions
@@ -73,3 +74,13 @@ def exact_nodes(request: Request, thetas: Array, shares: Array) -> tuple[Predict
         integral = integrate(request.density.reduction(kernel), request.prior.mu, request.prior.zeta)
         nodes.append(PredictionNode(kernel, float(share), rows_of(integral)))
     return tuple(nodes)
+
+
+def tail_of_gamma(request: Request, position: Array, log_mass: float) -> float:
+    """What may lie beyond the γ that can be computed for the kernel at a point, over a mass that was found there."""
+    prior, kernel = request.prior, request.density.kernel_at(position)
+    if not (prior.mu.proper and prior.zeta.proper):
+        return 0.0  # a flat prior has no mass to speak of
+    own = sum(float(p.log_density(x)) for p, x in zip(request.density.parts[2:], position[2:], strict=True))
+    beyond = log_mass_beyond(request.density.reduction(kernel), prior.mu, prior.zeta, log_mass - own)
+    return float(np.exp(min(beyond + own - log_mass, 700.0)))

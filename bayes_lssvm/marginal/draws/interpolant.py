@@ -16,7 +16,7 @@ import numpy as np
 from scipy.interpolate import BSpline
 
 from ...base.typing import Array
-from ...linalg.spectrum import TridiagonalReduction
+from ...linalg.reduction import Reduction
 from ...priors import LogPrior
 from ..log_mu import LogMu
 
@@ -61,7 +61,7 @@ class Surface(Protocol):
 class FixedKernel:
     """The surface of one kernel: exact, in one dimension."""
 
-    reduction: TridiagonalReduction
+    reduction: Reduction
     low: Array
     high: Array
     tail: float
@@ -74,7 +74,7 @@ class FixedKernel:
 
     def values(self, points: Array) -> tuple[Array, Array]:
         """log_det and q_1 at points of shape (M, 1)."""
-        gammas = np.minimum(np.exp(points[:, 0]), self.reduction.gamma_max)
+        gammas = np.exp(np.minimum(points[:, 0], self.high[0]))
         blocks = [self.reduction.values(gammas[i : i + _CHUNK]) for i in range(0, len(gammas), _CHUNK)]
         return np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
 

@@ -14,7 +14,8 @@ from ..export import Chains
 from ..gaussian import find_modes
 from ..posterior import HyperPosterior, with_gamma
 from ..predictions import PredictionNode, gauss_rule, rows_of_draws
-from ..request import KERNEL_NODES, Request, exact_nodes
+from ..request import KERNEL_NODES, Request, exact_nodes, tail_of_gamma
+from ..rules.cut import warn_of_tail
 from .collapsed import CollapsedDraws, collapsed_nuts
 from .importance import importance
 
@@ -43,11 +44,14 @@ def by_importance(request: Request, record: dict[str, Any]) -> HyperPosterior:
             'that the weights and the evidence cannot be trusted; use method="quadrature" or "nuts".',
             BayesLSSVMWarning,
         )
+    tail = tail_of_gamma(request, modes[0].position, found.log_evidence)
+    warn_of_tail(tail)
     weights = np.exp(found.log_weights)
     return request.posterior(
         "importance",
         log_evidence=found.log_evidence,
-        log_evidence_error=found.error,
+        log_evidence_error=found.error + float(np.log1p(tail)),
+        tail=tail,
         nodes=with_gamma(found.points),
         weights=weights / weights.sum(),
         provenance=record,
@@ -96,6 +100,7 @@ def by_nuts(request: Request, record: dict[str, Any]) -> HyperPosterior:
         diagnostics.require()
     else:
         diagnostics.warn()
+    warn_of_tail(found.tail)
     weights = np.exp(found.log_weights.ravel() - found.log_weights.max())
     weights /= weights.sum()
     points = found.points.reshape(-1, found.points.shape[2])
@@ -111,7 +116,7 @@ def by_nuts(request: Request, record: dict[str, Any]) -> HyperPosterior:
     return request.posterior(
         "nuts",
         log_evidence=estimate.log_z,
-        log_evidence_error=estimate.standard_error,
+        log_evidence_error=estimate.standard_error + float(np.log1p(found.tail)),
         tail=found.tail,
         nodes=with_gamma(points),
         weights=weights,

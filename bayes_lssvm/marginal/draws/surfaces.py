@@ -15,7 +15,7 @@ from scipy.interpolate import make_interp_spline
 from tqdm.auto import tqdm
 
 from ...base.typing import Array
-from ...linalg.spectrum import TridiagonalReduction
+from ...linalg.reduction import Reduction, largest_log_gamma
 from ...priors import LogPrior
 from ..density import Density
 from ..log_mu import LogMu, support_of_log_gamma
@@ -33,19 +33,18 @@ _LEAST_CELLS = 64
 _FIRST_LEVEL, _LAST_LEVEL = 16, 512
 
 
-def range_of_log_gamma(reduction: TridiagonalReduction, parts: tuple[LogPrior, ...]) -> tuple[float, float, float]:
+def range_of_log_gamma(reduction: Reduction, parts: tuple[LogPrior, ...]) -> tuple[float, float, float]:
     """Lower end, upper end and tail of log γ for one kernel."""
-    rows = integrate(reduction, parts[0], parts[1]).rows
+    integral = integrate(reduction, parts[0], parts[1])
+    rows = integral.rows
     u, values = rows.log_gamma, rows.log_density
     inside = np.flatnonzero(values > values.max() - _DEPTH)
-    ends = zip((0, -1), support_of_log_gamma(*parts[:2]), strict=True)
-    cut = [values[i] - values.max() for i, edge in ends if abs(u[i] - edge) > 1e-9]
     first, last = max(inside[0] - 1, 0), min(inside[-1] + 1, len(u) - 1)
-    return float(u[first]), float(u[last]), float(np.exp(max(cut, default=-np.inf)))
+    return float(u[first]), float(u[last]), integral.tail
 
 
 class _Scanned(NamedTuple):
-    reduction: TridiagonalReduction
+    reduction: Reduction
     integral: Level2Integral
     log_prior: float
 
@@ -90,7 +89,7 @@ class KernelScan:
         """The scanned log parameters in ascending order."""
         return sorted(self._found)
 
-    def reduction(self, theta: float) -> TridiagonalReduction:
+    def reduction(self, theta: float) -> Reduction:
         """The reduced matrix of the kernel with this log parameter."""
         if theta in self._found:
             return self._found[theta].reduction
@@ -117,8 +116,15 @@ class KernelScan:
         theta = self._range_of_theta()
         u_low, u_high, tail = self._range_of_u(*theta)
         ends = [float(np.exp(-depth)) for depth, cut in zip(self._depths()[[0, -1]], self._cut, strict=True) if cut]
-        tail = max([tail, *ends])
+        tail = max([tail, self._missing(), *ends])
         return np.array([u_low, theta[0]]), np.array([u_high, theta[1]]), tail
+
+    def _missing(self) -> float:
+        """What may lie beyond γ_max at the kernels that matter, over the integral."""
+        depths = self._depths()
+        shares = np.where(depths < _DEPTH, np.exp(-depths), 0.0)
+        tails = np.array([min(self._found[t].integral.tail, 1e300) for t in self.thetas])
+        return float(np.sum(shares * tails) / np.sum(shares))
 
     def _add(self, thetas: Array) -> None:
         parts = self.density.parts
@@ -150,7 +156,7 @@ class KernelScan:
         edges = support_of_log_gamma(*self.density.parts[:2])
         first = max(min(s.min() for s in spans if len(s)) - _STEP, edges[0])
         last = min(max(s.max() for s in spans if len(s)) + _STEP, edges[1])
-        limit = min(float(np.log(k.reduction.gamma_max)) for k in near)
+        limit = min(largest_log_gamma(k.reduction) for k in near)
         if last <= limit:
             return float(first), float(last), 0.0
         kept = max(float(k.rows[k.integral.rows.log_gamma <= limit].max(initial=-np.inf)) for k in near)
@@ -195,7 +201,7 @@ def one_parameter_surface(density: Density, *, progress: bool = False) -> OnePar
     )
 
 
-def _row(reduction: TridiagonalReduction, u: Array) -> Array:
+def _row(reduction: Reduction, u: Array) -> Array:
     """log_det and log q_1 along u, of shape (2, U)."""
     log_det, q1 = reduction.values(np.exp(u))
     return np.stack([log_det, np.log(q1)])

@@ -14,14 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm.auto import tqdm
 
+from ...base.rows import group_equal_inputs
 from ...base.typing import Array
 from ...kernels import Kernel, check_positive_semidefinite
-from ...linalg.spectrum import TridiagonalReduction
+from ...linalg.reduction import Reduction
+from ...linalg.repeats import reduced, repeated_inputs
 from ...priors import HyperPrior, LogPrior
 from .level2 import Level2Integral, integrate
 from .trapezoid import error_after, log_trapezoid
 
-Inner = Callable[[TridiagonalReduction, LogPrior, LogPrior], Level2Integral]
+Inner = Callable[[Reduction, LogPrior, LogPrior], Level2Integral]
 
 _SCAN_STEP = 0.5
 _BELOW_TOLERANCE = 6.0  # nats
@@ -55,7 +57,7 @@ class Quadrature:
     log_evidence, error : float
         log p(D | H), and its error as estimated from the last halvings of the step.
     tail : float
-        The integrand at the ends of the range relative to its maximum; not small if the range cut something off.
+        What may be missing at the ends of the ranges, over the evidence; not small if a range cut something off.
     n_reductions : int
         Kernels that were evaluated.
     """
@@ -74,7 +76,8 @@ class _Rule:
         self, X: Array, y: Array, kernel: Kernel, parts: tuple[LogPrior, ...], inner: Inner, progress: bool
     ) -> None:
         self.y, self.kernel, self.parts, self.inner = y, kernel, parts, inner
-        self.block = kernel.blocks(X)
+        self.rows = repeated_inputs(group_equal_inputs(X, y))
+        self.block = kernel.blocks(X if self.rows is None else self.rows.X)
         self.found: dict[float, tuple[Kernel, Level2Integral, float]] = {}
         self.bar = tqdm(desc="kernels integrated", unit="", disable=None if progress else True, leave=False)
 
@@ -84,7 +87,7 @@ class _Rule:
             kernel = self.kernel.with_log_params(np.array([position])) if len(self.parts) > 2 else self.kernel
             K = self.block(kernel)
             check_positive_semidefinite(kernel, K)
-            integral = self.inner(TridiagonalReduction.from_kernel_matrix(K, self.y), self.parts[0], self.parts[1])
+            integral = self.inner(reduced(K, self.y, self.rows), self.parts[0], self.parts[1])
             own = float(self.parts[2].log_density(np.array(position))) if len(self.parts) > 2 else 0.0
             self.found[position] = (kernel, integral, integral.log_z + own)
             self.bar.update()
@@ -150,7 +153,8 @@ def _over_kernel(rule: _Rule, X: Array, tolerance: float) -> Quadrature:
     inner = float(shares @ np.array([node.integral.error for node in nodes]))
     cut = [v for v, end, own in ((values[0], grid[0], support[0]), (values[-1], grid[-1], support[1])) if end != own]
     ends = float(np.exp(max(cut, default=-np.inf) - values.max()))  # where the prior itself ends, nothing is cut off
-    tail = max(ends, float(shares @ np.array([node.integral.tail for node in nodes])))
+    own = float(shares @ np.array([min(node.integral.tail, 1e300) for node in nodes]))
+    tail = max(ends, own)
     return Quadrature(nodes, log_z, error + inner, tail, len(rule.found))
 
 

@@ -4,6 +4,9 @@ With u = log γ, γ = ζ/μ, the integrand at given u is one narrow peak in log 
 (`log_mu`). The integral over u is a trapezoidal rule, which converges faster than any power of its step for a smooth
 integrand that dies away at both ends; the step is halved until the answer stands still. All that depends on the data,
 log_det and q_1, costs O(N) a value of γ.
+
+The error has three parts: that of the rules; what may lie beyond the γ that can be computed (`cut`); and the rounding δ
+of the kernel matrix, which changes the log integrand at given γ by up to ½δ(tr_1 + μq_2).
 """
 
 from __future__ import annotations
@@ -13,12 +16,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base.typing import Array
-from ...linalg.reduction import Reduction
+from ...linalg.reduction import ROUNDING_ERROR, Reduction, largest_log_gamma
 from ...priors import LogPrior
 from ..log_mu import NEGLIGIBLE, LogMu, log_sum_exp, support_of_log_gamma
+from .cut import log_mass_beyond
 from .trapezoid import error_after, log_trapezoid
 
 _LOWEST_GAMMA_LAMBDA = 1e-10
+_STRIDE = 32  # of log γ, beyond which a range that has died away is not taken up again
+_BESIDE_THE_CUT = 1e-3  # of the error of the cut: finer rules are wasted
 
 
 class GammaRows(NamedTuple):
@@ -36,8 +42,8 @@ class Level2Integral(NamedTuple):
     log_zeta: Array
     log_weights: Array
     log_z: float
-    error: float
-    tail: float  # share of the integral at the ends of the range of γ that can be computed
+    error: float  # of the rule and of rounding
+    tail: float  # what may be missing at the ends of the range of γ that can be computed, over the integral
     rows: GammaRows
 
 
@@ -49,6 +55,7 @@ def integrate(
     u = np.linspace(low, high, max(int(np.ceil((high - low) / 0.5)), 8) + 1)
     rows = _rows(reduction, u, prior_mu, prior_zeta)
     value, change, error = log_trapezoid(u, rows.log_integral), np.inf, np.inf
+    beyond = log_mass_beyond(reduction, prior_mu, prior_zeta, value)
     for _ in range(max_halvings):
         middle = 0.5 * (u[1:] + u[:-1])
         order = np.argsort(np.concatenate([u, middle]), kind="stable")
@@ -58,7 +65,7 @@ def integrate(
         new = log_trapezoid(u, rows.log_integral)
         error = error_after(abs(new - value), change)
         value, change = new, abs(new - value)
-        if error < tolerance:
+        if error < max(tolerance, _BESIDE_THE_CUT * float(np.logaddexp(0.0, beyond - value))):
             break
     step = float(u[1] - u[0])
     log_weights = (rows.log_inner + np.log(step)).ravel()
@@ -67,10 +74,13 @@ def integrate(
     both = zip((0, -1), support_of_log_gamma(prior_mu, prior_zeta), strict=True)
     open_ends = [rows.log_integral[i] for i, edge in both if not np.isclose(u[i], edge)]
     ends = np.exp(max(open_ends, default=-np.inf) - rows.log_integral.max())
+    tail = float(ends) + float(np.exp(min(beyond - value, 700.0)))
+    best = u[[int(np.argmax(rows.log_integral))]]
+    error += _rounding(reduction, u, rows) + float(LogMu.of(reduction, best, prior_mu, prior_zeta).rule_error()[0])
     log_mu = rows.log_mu.ravel()
     log_zeta = (rows.log_mu + u[:, None]).ravel()
     kept = GammaRows(u, rows.log_integral, rows.log_q1)
-    return Level2Integral(log_mu[keep], log_zeta[keep], log_weights[keep], value, error, float(ends), kept)
+    return Level2Integral(log_mu[keep], log_zeta[keep], log_weights[keep], value, error, tail, kept)
 
 
 class _Rows(NamedTuple):
@@ -78,12 +88,26 @@ class _Rows(NamedTuple):
     log_inner: Array  # [G, K] log integrand plus log inner weights
     log_integral: Array  # [G]
     log_q1: Array  # [G]
+    log_det: Array  # [G]
 
 
 def _rows(reduction: Reduction, u: Array, prior_mu: LogPrior, prior_zeta: LogPrior) -> _Rows:
     log_mu = LogMu.of(reduction, u, prior_mu, prior_zeta)
     m, log_inner = log_mu.nodes()
-    return _Rows(m, log_inner, log_sum_exp(log_inner), np.log(log_mu.q1))
+    return _Rows(m, log_inner, log_sum_exp(log_inner), np.log(log_mu.q1), log_mu.log_det)
+
+
+def _rounding(reduction: Reduction, u: Array, rows: _Rows) -> float:
+    """The mean of ½δ(tr_1 + μq_2) over the posterior; directions of known zeros have no rounding."""
+    finite = np.isfinite(rows.log_integral)
+    top = float(rows.log_integral[finite].max(initial=-np.inf))
+    share, gamma = np.exp(rows.log_integral - top), np.exp(u)
+    tr1 = np.maximum(-np.gradient(rows.log_det, u) - reduction.n_zeros, 0.0) * gamma
+    q2 = np.maximum(np.gradient(np.exp(rows.log_q1), u) * gamma - reduction.within * gamma**2, 0.0)
+    mu = np.exp(log_sum_exp(rows.log_inner + rows.log_mu) - np.where(finite, rows.log_integral, 0.0))
+    noise = 0.5 * ROUNDING_ERROR * reduction.kernel_norm * (tr1 + mu * q2)
+    sums = ROUNDING_ERROR * reduction.n * float(np.abs(u).max())  # of logarithms, which are of the size of u each
+    return sums + float(np.sum(share * np.minimum(noise, 1e6)) / share.sum()) if finite.any() else sums
 
 
 def _range_of_log_gamma(reduction: Reduction, prior_mu: LogPrior, prior_zeta: LogPrior) -> tuple[float, float]:
@@ -93,7 +117,17 @@ def _range_of_log_gamma(reduction: Reduction, prior_mu: LogPrior, prior_zeta: Lo
     low = max(np.log(_LOWEST_GAMMA_LAMBDA / reduction.lambda_max) - 40.0, lowest)
     low = min(low, high - (1.0 if np.isfinite(lowest) else 100.0))
     u = np.linspace(low, high, int(np.ceil(high - low)) + 1)  # a peak between two of them is still seen from both
-    log_mu = LogMu.of(reduction, u, prior_mu, prior_zeta)
-    values = log_mu.log_density(log_mu.peak.mode) + np.log(log_mu.peak.width)
+    values = _heights(reduction, u, prior_mu, prior_zeta)
+    farthest = min(largest_log_gamma(reduction), highest)
+    while u[-1] < farthest:
+        more = np.linspace(u[-1], min(u[-1] + _STRIDE, farthest), _STRIDE + 1)[1:]
+        heights = _heights(reduction, more, prior_mu, prior_zeta)
+        if heights.max() < np.nanmax(values) - NEGLIGIBLE:
+            break
+        u, values = np.append(u, more), np.append(values, heights)
     inside = np.flatnonzero(values > np.nanmax(values) - NEGLIGIBLE)
     return float(u[max(inside[0] - 1, 0)]), float(u[min(inside[-1] + 1, len(u) - 1)])
+
+
+def _heights(reduction: Reduction, u: Array, prior_mu: LogPrior, prior_zeta: LogPrior) -> Array:
+    return LogMu.of(reduction, u, prior_mu, prior_zeta).log_height()

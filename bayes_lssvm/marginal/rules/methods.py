@@ -12,11 +12,12 @@ from scipy.stats import norm
 from ...base.errors import BayesLSSVMWarning, warn
 from ...base.typing import Array
 from ...levels.level3 import evaluate
-from ...linalg.spectrum import TridiagonalReduction
+from ...linalg.reduction import Reduction
 from ..gaussian import find_modes
 from ..posterior import HyperPosterior, Sampler, with_gamma
 from ..predictions import PredictionNode, gauss_rule, rows_of, rows_of_gaussian
-from ..request import KERNEL_NODES, Request, exact_nodes
+from ..request import KERNEL_NODES, Request, exact_nodes, tail_of_gamma
+from .cut import warn_of_tail
 from .design import central_composite, design
 from .kernel import Quadrature, quadrature
 from .level2 import GammaRows, Level2Integral, integrate
@@ -24,22 +25,16 @@ from .transport import Conditionals, ExactConditional, GaussianConditional, alon
 
 _HERMITE = 9
 _GAUSSIAN_NODES = 2**12
-_VISIBLE_TAIL = 1e-4  # of the integrand's maximum; smaller ones count in the error
 
 
 def by_quadrature(request: Request, record: dict[str, Any]) -> HyperPosterior:
     """Exact integrals over μ and ζ, and a trapezoidal rule over at most one kernel parameter."""
     rule = _rule(request, integrate, "quadrature")
-    if rule.tail > _VISIBLE_TAIL:
-        warn(
-            f"The integrand is still {rule.tail:.1e} of its maximum at an end of the range, so the log evidence misses "
-            "a tail; a narrower prior would cut it.",
-            BayesLSSVMWarning,
-        )
-    elif rule.error > 10.0 * request.tolerance:
+    warn_of_tail(rule.tail)
+    if rule.tail <= request.tolerance and rule.error > 10.0 * request.tolerance:
         warn(
             f"The quadrature stopped at an error of about {rule.error:.1e} nats (wanted {request.tolerance:.1e}): the "
-            "evidence in the kernel's parameter, or a prior, is not smooth enough.",
+            "evidence in the kernel's parameter, or a prior, is not smooth enough, or rounding has its part in it.",
             BayesLSSVMWarning,
         )
     return _from_rule(request, rule, "quadrature", record, _exact_conditionals(request, rule))
@@ -49,7 +44,7 @@ def by_mackay(request: Request, record: dict[str, Any]) -> HyperPosterior:
     """Eq 5.2 with MacKay's error bars for μ and ζ; a rule over at most one kernel parameter."""
     widths = request.prior.mu.width, request.prior.zeta.width
 
-    def inner(reduction: TridiagonalReduction, *_: Any) -> Level2Integral:
+    def inner(reduction: Reduction, *_: Any) -> Level2Integral:
         found = evaluate(reduction, prior_sd=widths)
         mean = np.log([found.level2.mu, found.level2.zeta])
         sd = np.minimum([found.mackay.log_mu, found.mackay.log_zeta], widths)  # as in 5.2's Occam factor
@@ -77,6 +72,7 @@ def by_design(request: Request, record: dict[str, Any]) -> HyperPosterior:
     request.prior.require_proper(request.n_kernel, "ccd")
     modes = find_modes(request.density)
     rule = central_composite(request.density, modes[0], progress=request.progress)
+    warn_of_tail(rule.tail)
     posterior = _from_rule(request, rule, "ccd", record, _exact_conditionals(request, rule))
     posterior.diagnostics.update(n_modes=len(modes), log_evidence_laplace=modes[0].log_mass)
     return posterior
@@ -133,7 +129,7 @@ def _from_rule(
     return request.posterior(
         method,
         log_evidence=rule.log_evidence,
-        log_evidence_error=rule.error + rule.tail if error is None else error,
+        log_evidence_error=rule.error + float(np.log1p(rule.tail)) if error is None else error,
         tail=rule.tail,
         nodes=with_gamma(np.vstack(points)),
         weights=np.exp(log_weights - logsumexp(log_weights)),
@@ -166,6 +162,7 @@ def by_laplace(request: Request, record: dict[str, Any]) -> HyperPosterior:
             'Laplace\'s method leaves out; method="quadrature" does not.',
             BayesLSSVMWarning,
         )
+    warn_of_tail(tail_of_gamma(request, mode.position, mode.log_mass))
     factor = np.linalg.cholesky(mode.covariance)
     dimension = len(mode.position)
 

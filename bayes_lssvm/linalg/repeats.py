@@ -1,0 +1,141 @@
+"""The reductions of data in which inputs repeat, from the kernel matrix of the distinct inputs.
+
+Let G distinct inputs stand for N rows, n_g rows each, with mean targets ȳ_g and the sum SS of the squared deviations
+from them. Within a group only the noise differs, so that
+
+    p(D | μ, ζ) = p(ȳ | μ, ζ; noise precisions ζn_g) · Π_g (2π/ζ)^{−(n_g−1)/2} n_g^{−½} exp(−ζ SS_g/2).
+
+In the terms of `linalg.reduction`: MΩM has the G − 1 eigenvalues of the weighted matrix and N − G that are zero, in
+whose directions the targets have the squared length SS. Zeros that are known need no rounding, whereas the kernel
+matrix of all rows would have eigenvalues of any sign there, of the size of its rounding, and hide what happens at
+large γ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+
+from ..base.rows import GroupedRows
+from ..base.typing import AnyArray, Array
+from .blas import product
+from .reduction import Reduction, SpectralSums, back_from_complement, centre_and_reflect, log_constant, without_rounding
+from .spectrum import CentredSpectrum, TridiagonalReduction
+
+FEWEST = 3  # distinct inputs that a reduction needs
+
+
+@dataclass(frozen=True)
+class RepeatedReduction:
+    """The reduction of N rows from that of G distinct inputs with their numbers of rows as weights.
+
+    Attributes
+    ----------
+    distinct : TridiagonalReduction
+        Of the mean targets, weighted.
+    n_zeros : int
+        N − G.
+    within : float
+        SS.
+    """
+
+    distinct: TridiagonalReduction
+    n_zeros: int
+    within: float
+
+    @property
+    def n(self) -> int:
+        return self.distinct.n + self.n_zeros
+
+    @property
+    def lambda_max(self) -> float:
+        return self.distinct.lambda_max
+
+    @property
+    def gamma_max(self) -> float:
+        return self.distinct.gamma_max
+
+    @property
+    def kernel_norm(self) -> float:
+        return self.distinct.kernel_norm
+
+    @property
+    def totals(self) -> Array:
+        return self.distinct.totals + self.within
+
+    @property
+    def log_constant(self) -> float:
+        return log_constant(self.n)
+
+    def values(self, gamma: Array, target: AnyArray | None = None) -> tuple[Array, Array]:
+        """log_det and q_1 for each γ; there is one set of targets."""
+        gamma = np.atleast_1d(np.asarray(gamma, dtype=float))
+        log_det, q1 = self.distinct.values(gamma, target)
+        return log_det - self.n_zeros * np.log(gamma), q1 + self.within * gamma
+
+    def sums(self, gamma: Array, target: int | AnyArray = 0) -> SpectralSums:
+        """The sums for each γ; there is one set of targets, number 0."""
+        gamma = np.atleast_1d(np.asarray(gamma, dtype=float))
+        found = self.distinct.sums(gamma, target)
+        return SpectralSums(
+            log_det=found.log_det - self.n_zeros * np.log(gamma),
+            q1=found.q1 + self.within * gamma,
+            q2=found.q2 + self.within * gamma**2,
+            tr1=found.tr1 + self.n_zeros * gamma,
+            d_eff=found.d_eff,
+            w=found.w,
+        )
+
+    def components(self) -> tuple[Array, Array]:
+        """Eigenvalues of the weighted matrix, and t_i²."""
+        return self.distinct.components()
+
+    def evidence_hessian(self, mu: float, zeta: float) -> Array:
+        """Exact Hessian of log p(D | μ, ζ) in (log μ, log ζ); the groups add ½(N−G) log ζ − ½ζSS."""
+        return self.distinct.evidence_hessian(mu, zeta) - np.diag([0.0, 0.5 * zeta * self.within])
+
+
+def reduced(K: Array, y: Array, rows: GroupedRows | None = None) -> Reduction:
+    """The tridiagonal reduction for targets y of shape (N,), from Ω, or from that of the distinct inputs in `rows`."""
+    if rows is None:
+        return TridiagonalReduction.from_kernel_matrix(K, y)
+    weighted = TridiagonalReduction.from_kernel_matrix(K, rows.means, rows.counts)
+    return RepeatedReduction(weighted, len(y) - len(rows.means), rows.squares)
+
+
+def decomposed(K: Array, y: Array, rows: GroupedRows | None = None) -> CentredSpectrum:
+    """The spectrum for targets y of shape (N,), from Ω, or from that of the distinct inputs in `rows`."""
+    if rows is None:
+        return CentredSpectrum.from_kernel_matrix(K, y)
+    root = np.sqrt(rows.counts)
+    A, _, v, tau = centre_and_reflect(K, rows.means, rows.counts)
+    eigenvalues, U = eigh(A, lower=True, driver="evd", overwrite_a=True, check_finite=False)
+    norm = float(np.sqrt(rows.counts @ K**2 @ rows.counts))
+    eigenvalues = without_rounding(eigenvalues, norm)
+    between = (back_from_complement(U, v, tau) / root[:, None])[rows.group]  # [N, G − 1]
+    vectors = np.column_stack([_contrasts(rows), between])
+    means = product(np.ascontiguousarray(K), rows.counts / len(y))[rows.group]
+    zeros = np.zeros(len(y) - len(root))
+    mean = float(np.mean(y))
+    return CentredSpectrum(np.append(zeros, eigenvalues), vectors, vectors.T @ (y - mean), mean, means, norm)
+
+
+def _contrasts(rows: GroupedRows) -> Array:
+    """Orthonormal vectors within the groups, each of sum zero there, of shape (N, N − G) (Helmert's)."""
+    n = len(rows.group)
+    vectors = np.zeros((n, n - len(rows.counts)))
+    column = 0
+    for g in np.flatnonzero(rows.counts > 1):
+        members = np.flatnonzero(rows.group == g)
+        for k in range(1, len(members)):
+            vectors[members[:k], column] = 1.0 / np.sqrt(k * (k + 1.0))
+            vectors[members[k], column] = -np.sqrt(k / (k + 1.0))
+            column += 1
+    return vectors
+
+
+def repeated_inputs(rows: GroupedRows) -> GroupedRows | None:
+    """The groups where inputs repeat and enough of them are distinct, else None."""
+    return rows if rows.repeated and len(rows.counts) >= FEWEST else None
