@@ -13,6 +13,7 @@ from scipy.linalg import eigvalsh
 
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import Array
+from ..linalg.reduction import negative_rounding
 
 
 class Kernel(ABC):
@@ -301,9 +302,7 @@ def check_positive_semidefinite(kernel: Kernel, K: Array) -> None:
     if kernel.is_psd:
         return
     eigenvalues = eigvalsh(K)
-    # the rounding of a symmetric eigensolver is a small multiple of N·eps·‖K‖
-    tolerance = 10 * len(K) * np.finfo(float).eps * np.abs(eigenvalues).max()
-    if eigenvalues[0] < -tolerance:
+    if eigenvalues[0] < -negative_rounding(len(K), float(np.abs(eigenvalues).max())):
         raise NotPositiveSemidefiniteError(
             f"The matrix of {kernel!r} on these data is not positive semi-definite (smallest eigenvalue "
             f"{eigenvalues[0]:.3g}, largest {eigenvalues[-1]:.3g}), so it is not an inner product and the "

@@ -17,6 +17,7 @@ from ._base import Kernel
 _START_FACTORS = 2.0 ** np.arange(-5, 6)
 _BOUND_FACTORS = (1e-2, 1e3)
 _ROWS = 256
+_CANCELLED = 0.02  # distance over lengths, both squared, below which more than a digit and a half would be lost
 
 
 def _centred(X: Array, Z: Array | None, scales: Array | float) -> tuple[Array, Array]:
@@ -31,11 +32,20 @@ def _centred(X: Array, Z: Array | None, scales: Array | float) -> tuple[Array, A
 
 
 def _minus_squared_distances(A: Array, B: Array) -> Array:
-    """−‖a_i − b_j‖² from one matrix product, so without an n·m·d array."""
-    left = np.column_stack([2.0 * A, -np.einsum("ij,ij->i", A, A), -np.ones(len(A))])
-    right = np.column_stack([B, np.ones(len(B)), np.einsum("ij,ij->i", B, B)])
-    D = product(left, right.T)
-    return np.minimum(D, 0.0, out=D)
+    """−‖a_i − b_j‖² from one matrix product, so without an n·m·d array.
+
+    a² + b² − 2ab has the rounding of a² + b². Where that is far more than the distance, as for all points but one if
+    that one is far away, differences are taken first; so the matrix of a Gaussian has the rounding of its entries.
+    """
+    a2, b2 = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
+    D = product(np.column_stack([2.0 * A, -a2, -np.ones(len(A))]), np.column_stack([B, np.ones(len(B)), b2]).T)
+    np.minimum(D, 0.0, out=D)
+    close = -_CANCELLED * np.add.outer(a2, b2) < D
+    for i in np.flatnonzero(close.any(axis=1)):
+        columns = np.flatnonzero(close[i])
+        difference = A[i] - B[columns]
+        D[i, columns] = -np.einsum("jk,jk->j", difference, difference)
+    return D
 
 
 def _gaussian(X: Array, Z: Array | None, scales: Array | float) -> Array:

@@ -197,8 +197,13 @@ def indefinite(smallest: float, largest: float) -> NotPositiveSemidefiniteError:
     )
 
 
-def without_rounding(eigenvalues: Array, scale: float) -> Array:
-    """Ascending eigenvalues with rounding below zero set to zero; one beyond the rounding of `scale` is refused."""
-    if eigenvalues[0] < -ROUNDING * scale:
+def negative_rounding(n: int, norm: float) -> float:
+    """How far below zero rounding can take an eigenvalue of a matrix of order n: a multiple of n·eps·‖Ω‖, for all."""
+    return max(ROUNDING, 10 * n * _EPS) * norm
+
+
+def without_rounding(eigenvalues: Array, norm: float) -> Array:
+    """Ascending eigenvalues with rounding below zero set to zero; one beyond the rounding of ‖Ω‖ is refused."""
+    if eigenvalues[0] < -negative_rounding(len(eigenvalues), norm):
         raise indefinite(float(eigenvalues[0]), float(eigenvalues[-1]))
     return np.maximum(eigenvalues, 0.0)

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from bayes_lssvm import BayesianLSSVC, FullyBayesianLSSVC, FullyBayesianLSSVR, datasets, marginalise
+from bayes_lssvm.base.errors import BayesLSSVMWarning
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.priors import HyperPrior, Normal
 
@@ -89,3 +90,17 @@ def test_regression_error_bars_and_units():
     assert scaled.log_evidence_ == pytest.approx(
         FullyBayesianLSSVR().fit(X, y).log_evidence_ - 79 * np.log(1e4), abs=1e-4
     )
+
+
+@pytest.mark.parametrize("far", [1e6, 1e8, 1e10])
+def test_a_model_with_one_far_outlier_predicts(far):
+    """The fit went well, and predictions refused the kernel matrix as indefinite."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6, 2))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=6)
+    X[0] = far
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesLSSVMWarning)
+        model = FullyBayesianLSSVR(method="laplace").fit(X, y)
+    mean, sd = model.predict(X, return_std=True)
+    assert np.all(np.isfinite(mean) & (sd > 0.0))

@@ -624,3 +624,16 @@ def test_kernels_of_the_difference_do_not_change_with_the_origin(kernel, seed, o
     np.testing.assert_allclose(kernel(shifted, Z + offset), kernel(X, Z), rtol=0, atol=2e-12)
     W = kernel(X)
     np.testing.assert_allclose(kernel.contract(shifted, W), kernel.contract(X, W), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [RBF(1e-3), ARD((1e-3, 1e-3))], ids=str)
+def test_one_far_point_costs_the_others_no_digits(kernel):
+    """a² + b² − 2ab round the mean would have errors of 1e-11 here, and the matrix an eigenvalue of −2e-11."""
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    X[0] = 1e6
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    exact = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 1e-6)
+    np.testing.assert_allclose(kernel(X), exact, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(kernel(X, X[:5]), exact[:, :5], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(kernel.blocks(X)(kernel), exact, rtol=0, atol=1e-14)
+    assert np.linalg.eigvalsh(kernel(X))[0] > -1e-14
