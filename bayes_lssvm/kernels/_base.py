@@ -12,8 +12,8 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from ..base.errors import NotPositiveSemidefiniteError
+from ..base.rounding import negative_rounding
 from ..base.typing import Array
-from ..linalg.reduction import negative_rounding
 
 
 class Kernel(ABC):

@@ -21,18 +21,16 @@ import numpy as np
 from scipy.linalg import blas
 
 from ..base.errors import NotPositiveSemidefiniteError
+from ..base.rounding import EPS, ROUNDING, negative_rounding
 from ..base.typing import AnyArray, Array
 from .blas import fortran_copy, product
 
-_EPS = float(np.finfo(float).eps)
 # stands for the scale of a kernel matrix of zeros
 TINY = 1e-100
 # γ λ_max beyond which 1/γ is below any noise that double precision could tell from none
 _MAX_GAMMA_LAMBDA = 1e12
-# Eigenvalues of the centred matrix carry the rounding of the whole one: about eps·‖Ω‖, however small they are.
-ROUNDING = 100 * _EPS
 # What rounding changes in all eigenvalues together, in units of ‖Ω‖, where an estimate is wanted and not a bound
-ROUNDING_ERROR = 2 * _EPS
+ROUNDING_ERROR = 2 * EPS
 RESOLVED = 0.01  # sum of s/(λ_i + s) below which all eigenvalues stand far above s
 FARTHEST = 650.0  # log γ; its exponential still leaves room for squares of targets
 
@@ -162,7 +160,7 @@ def centre_and_reflect(K: Array, y: Array, weights: Array | None = None) -> tupl
     A, v, tau = on_complement(A, constant)
     t = (centred - np.multiply.outer(v, tau * (v @ centred)))[1:]
     # equal targets: what remains is rounding
-    t[..., np.linalg.norm(t, axis=0) <= 10 * _EPS * np.linalg.norm(y, axis=0)] = 0.0
+    t[..., np.linalg.norm(t, axis=0) <= 10 * EPS * np.linalg.norm(y, axis=0)] = 0.0
     return A, t, v, tau
 
 
@@ -195,11 +193,6 @@ def indefinite(smallest: float, largest: float) -> NotPositiveSemidefiniteError:
         f"The kernel matrix is not positive semi-definite: its smallest eigenvalue is {smallest:.3g}, its largest "
         f"{largest:.3g}. The model needs a kernel that is an inner product; use another one or other parameters."
     )
-
-
-def negative_rounding(n: int, norm: float) -> float:
-    """How far below zero rounding can take an eigenvalue of a matrix of order n: a multiple of n·eps·‖Ω‖, for all."""
-    return max(ROUNDING, 10 * n * _EPS) * norm
 
 
 def without_rounding(eigenvalues: Array, norm: float) -> Array:

@@ -14,10 +14,10 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import eigh, eigh_tridiagonal, lapack, solve_banded
 
+from ..base.rounding import ROUNDING
 from ..base.typing import AnyArray, Array
 from .blas import product, squared_norm
 from .reduction import (
-    ROUNDING,
     TINY,
     SpectralSums,
     back_from_complement,

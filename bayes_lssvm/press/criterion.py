@@ -30,9 +30,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base.errors import NotPositiveSemidefiniteError, require_positive
+from ..base.rounding import ROUNDING
 from ..base.typing import Array
 from ..kernels import ARD, MLP, RBF, Kernel, Polynomial, Scaled, check_positive_semidefinite
-from ..linalg.reduction import ROUNDING
 from .curvature import curvature_derivative
 from .derivative import press_derivative
 from .leave_one_out import check_points, leave_one_out

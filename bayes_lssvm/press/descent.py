@@ -15,9 +15,9 @@ from itertools import compress
 import numpy as np
 
 from ..base.errors import NotPositiveSemidefiniteError
+from ..base.rounding import ROUNDING
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
-from ..linalg.reduction import ROUNDING
 from ..search.climb import Stop, climb
 from ..search.starts import spread_subset, starting_points
 from .criterion import LOG_2, PressEvaluation, PressObjective, sensitivities
