@@ -15,12 +15,12 @@ from bayes_lssvm.linalg.blas import fortran_copy
 from bayes_lssvm.press.criterion import PressObjective
 from bayes_lssvm.press.leave_one_out import LeaveOneOutSpectrum, leave_one_out
 from benchmarks.closed_forms import data
-from benchmarks.timing import Row, readable, side_by_side
+from benchmarks.timing import Measured, readable, side_by_side
 
 GAMMA = 2.0
 
 
-def all_residuals(n: int, repeats: int) -> Row:
+def all_residuals(n: int, repeats: int) -> Measured:
     """Residuals, predictions and variances of all points against one Cholesky factor and its inversion."""
     X, y = data(n)
     K = RBF(5.0)(X)
@@ -33,7 +33,7 @@ def all_residuals(n: int, repeats: int) -> Row:
 
     ours, peer = side_by_side(lambda: leave_one_out(K, y, GAMMA).variances, factor_and_inverse, repeats)
     label = f"leave-one-out of all points, N={n}"
-    return Row(label, readable(ours), f"potrf + trtri {readable(peer)}", ours / peer, 1.5, True)
+    return Measured(label, readable(ours), f"potrf + trtri {readable(peer)}", ours / peer, 1.5, True)
 
 
 def many_inputs(n: int, d: int) -> tuple[Array, Array, ARD]:
@@ -43,7 +43,7 @@ def many_inputs(n: int, d: int) -> tuple[Array, Array, ARD]:
     return X, np.sign(X[:, 0] + 0.5 * rng.normal(size=n)), ARD((float(np.sqrt(d)),) * d)
 
 
-def gradient_of_press(n: int, d: int, repeats: int) -> Row:
+def gradient_of_press(n: int, d: int, repeats: int) -> Measured:
     """PRESS with its gradient in log₂ γ and d log₂ scales against PRESS alone, the kernel matrix included in both."""
     X, y, kernel = many_inputs(n, d)
     objective = PressObjective(X, y)
@@ -51,10 +51,10 @@ def gradient_of_press(n: int, d: int, repeats: int) -> Row:
         lambda: objective.evaluate(kernel, GAMMA, gradient=True), lambda: objective.evaluate(kernel, GAMMA), repeats
     )
     label = f"PRESS and its gradient, N={n}, {d} scales"
-    return Row(label, readable(ours), f"PRESS alone {readable(peer)}", ours / peer, 6.0, True)
+    return Measured(label, readable(ours), f"PRESS alone {readable(peer)}", ours / peer, 6.0, True)
 
 
-def gradient_of_evidence(n: int, d: int, repeats: int) -> Row:
+def gradient_of_evidence(n: int, d: int, repeats: int) -> Measured:
     """Eq 5.2 with its gradient in d log scales against its value, level 2 solved anew in both."""
     X, y, kernel = many_inputs(n, d)
     objective = Objective(X, y)
@@ -62,7 +62,7 @@ def gradient_of_evidence(n: int, d: int, repeats: int) -> Row:
         lambda: objective.evaluate(kernel, gradient=True), lambda: objective.evaluate(kernel), repeats
     )
     label = f"ARD evidence and its gradient, N={n}, {d} scales"
-    return Row(label, readable(ours), f"the evidence alone {readable(peer)}", ours / peer, 6.0, True)
+    return Measured(label, readable(ours), f"the evidence alone {readable(peer)}", ours / peer, 6.0, True)
 
 
 def refits(K: Array, y: Array) -> Array:
@@ -76,7 +76,7 @@ def refits(K: Array, y: Array) -> Array:
     return found
 
 
-def against_refits(n: int, repeats: int) -> Row:
+def against_refits(n: int, repeats: int) -> Measured:
     """All residuals against as many fits as points."""
     X, y = data(n)
     K = RBF(5.0)(X)
@@ -84,10 +84,10 @@ def against_refits(n: int, repeats: int) -> Row:
     ours, peer = side_by_side(lambda: leave_one_out(K, y, GAMMA), lambda: refits(K, y), repeats)
     label = f"leave-one-out, N={n} (largest difference {gap:.0e})"
     against = f"{n} fits {readable(peer)}, {readable(peer / n)} each"
-    return Row(label, readable(ours), against, peer / ours, 20.0, False)
+    return Measured(label, readable(ours), against, peer / ours, 20.0, False)
 
 
-def many_gammas(n: int, repeats: int) -> Row:
+def many_gammas(n: int, repeats: int) -> Measured:
     """PRESS at 100 values of γ by the spectrum against one by one."""
     X, y = data(n)
     K = RBF(5.0)(X)
@@ -98,10 +98,10 @@ def many_gammas(n: int, repeats: int) -> Row:
         repeats,
     )
     label = f"PRESS at 100 values of γ, N={n}"
-    return Row(label, readable(ours), f"100 × one γ {readable(100 * peer)}", 100 * peer / ours, 3.0, False)
+    return Measured(label, readable(ours), f"100 × one γ {readable(100 * peer)}", 100 * peer / ours, 3.0, False)
 
 
-def rows(*, quick: bool) -> Iterator[Row]:
+def rows(*, quick: bool) -> Iterator[Measured]:
     """Every benchmark of leave-one-out; the quick ones are small, to see that they run."""
     if quick:
         yield all_residuals(100, 3)

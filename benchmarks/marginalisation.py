@@ -14,7 +14,7 @@ from bayes_lssvm.kernels import RBF
 from bayes_lssvm.marginal import marginalise
 from bayes_lssvm.priors import HyperPrior, Normal
 from benchmarks.closed_forms import data
-from benchmarks.timing import Row, readable, side_by_side
+from benchmarks.timing import Measured, readable, side_by_side
 
 PRIOR = HyperPrior(kernel=Normal(0.0, 1.0))
 
@@ -26,7 +26,7 @@ def ripley() -> tuple[Array, Array]:
     return X, np.where(np.asarray(found.target) == 1, 1.0, -1.0)
 
 
-def full_marginalisation(name: str, X: Array, y: Array, repeats: int) -> Row:
+def full_marginalisation(name: str, X: Array, y: Array, repeats: int) -> Measured:
     """Quadrature over μ, ζ and σ to 1e-6 nats, in units of one eigendecomposition of the same matrix."""
     K = RBF(1.3)(X)
     refined = marginalise(X, y, prior=PRIOR, tolerance=1e-10, progress=False).log_evidence
@@ -35,10 +35,10 @@ def full_marginalisation(name: str, X: Array, y: Array, repeats: int) -> Row:
         lambda: marginalise(X, y, prior=PRIOR, tolerance=1e-6, progress=False), lambda: eigh(K, driver="evd"), repeats
     )
     label = f"full marginalisation over μ, ζ, σ, {name} (off a refined rule by {error:.0e})"
-    return Row(label, readable(ours), f"eigh(evd) {readable(peer)}", ours / peer, 60.0, True)
+    return Measured(label, readable(ours), f"eigh(evd) {readable(peer)}", ours / peer, 60.0, True)
 
 
-def prediction(n: int, n_new: int, repeats: int) -> Row:
+def prediction(n: int, n_new: int, repeats: int) -> Measured:
     """Marginalised class probabilities against three times the plug-in ones plus a kernel block for each kernel."""
     X, y = data(n)
     new, _ = make_waveform(n_new, seed=2)
@@ -51,10 +51,10 @@ def prediction(n: int, n_new: int, repeats: int) -> Row:
     allowed = 3.0 * fixed + len(kernels) * block
     label = f"marginalised predict_proba, {n_new} points, N={n}"
     against = f"3 × plug-in + {len(kernels)} blocks {readable(allowed)}"
-    return Row(label, readable(ours), against, ours / allowed, 1.0, True)
+    return Measured(label, readable(ours), against, ours / allowed, 1.0, True)
 
 
-def rows(*, quick: bool) -> Iterator[Row]:
+def rows(*, quick: bool) -> Iterator[Measured]:
     """Every benchmark of the marginalisation; the quick ones are small, to see that they run."""
     if quick:
         yield full_marginalisation("N=60", *data(60), 1)

@@ -38,7 +38,7 @@ from bayes_lssvm.marginal.draws.surfaces import fixed_kernel_surface, one_parame
 from bayes_lssvm.marginal.draws.table import scattered_starts, tabulate
 from bayes_lssvm.priors import HyperPrior, Normal
 from bayes_lssvm.sampling.diagnostics import ChainsDidNotMixWarning
-from benchmarks.timing import Row, seconds
+from benchmarks.timing import Measured, seconds
 from models.gaussian_process import GaussianProcess
 from models.sampling import sample
 
@@ -161,7 +161,7 @@ def pymc_marginal(X: Array, y: Array, *, lengths: Lengths, python: str) -> Speed
             return Speed(_least_ess(draws), float(found["seconds"]))
 
 
-def comparison(step: int, lengths: Lengths, repeats: int, *, fixed: bool) -> Iterator[Row]:
+def comparison(step: int, lengths: Lengths, repeats: int, *, fixed: bool) -> Iterator[Measured]:
     """Our sampler before and after its peers."""
     X, y = ripley(step)
     collapsed(X, y, fixed=fixed, lengths=lengths, seeds=range(1))
@@ -174,7 +174,7 @@ def comparison(step: int, lengths: Lengths, repeats: int, *, fixed: bool) -> Ite
     ours = Speed(statistics.median(run.ess for run in runs), statistics.median(run.seconds for run in runs))
     alone = chains_alone(X, y, fixed=fixed, lengths=lengths, seeds=range(repeats))
     for name, peer in peers.items():
-        yield Row(
+        yield Measured(
             f"NUTS, σ {'fixed' if fixed else 'free'}, N={len(y)} (chains alone {ours.ess / alone:,.3g} ESS/s)",
             str(ours),
             f"{name} {peer}",
@@ -184,7 +184,7 @@ def comparison(step: int, lengths: Lengths, repeats: int, *, fixed: bool) -> Ite
         )
 
 
-def rows(*, quick: bool) -> Iterator[Row]:
+def rows(*, quick: bool) -> Iterator[Measured]:
     """The sampler with σ fixed and free; the quick ones are small, to see that they run."""
     step, lengths, repeats = (10, Lengths(2, 50, 50), 1) if quick else (1, Lengths(4, 500, 1000), 5)
     yield from comparison(step, lengths, repeats, fixed=True)

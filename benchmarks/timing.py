@@ -10,7 +10,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Row:
+class Measured:
     """One line of the table: a figure, the bar it should meet, and what it was measured against."""
 
     name: str
@@ -51,7 +51,7 @@ def readable(duration: float) -> str:
     return f"{duration * 1e3:.1f} ms" if duration < 1.0 else f"{duration:.2f} s"
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Measured]) -> str:
     """The rows as a Markdown table, which reads well on a terminal too."""
     header = ("what", "ours", "measured against", "figure", "bar", "met")
     lines = [

@@ -31,7 +31,7 @@ class NonFiniteStartError(ValueError):
     """The log density is not finite wherever a chain tried to start."""
 
 
-class Row(NamedTuple):
+class Step(NamedTuple):
     """What is kept of one step."""
 
     z: dict[str, jax.Array]
@@ -76,20 +76,20 @@ def _compile(model: Program, settings: Settings) -> Compiled:
             rng_key=key,
         )
 
-    def row(state: Any) -> Row:
+    def row(state: Any) -> Step:
         size = state.adapt_state.step_size
-        return Row(
+        return Step(
             state.z, -state.potential_energy, state.energy, state.accept_prob, state.num_steps, state.diverging, size
         )
 
-    def advance(state: Any, n: jax.Array, args: tuple[Any, ...]) -> tuple[Any, Row]:
-        def body(i: jax.Array, carry: tuple[Any, Row]) -> tuple[Any, Row]:
+    def advance(state: Any, n: jax.Array, args: tuple[Any, ...]) -> tuple[Any, Step]:
+        def body(i: jax.Array, carry: tuple[Any, Step]) -> tuple[Any, Step]:
             state, kept = carry
             state = step(state, args, {})
             return state, jax.tree.map(lambda buffer, value: buffer.at[i].set(value), kept, row(state))
 
         empty = jax.tree.map(lambda v: jnp.zeros((_BUFFER, *jnp.shape(v)), jnp.result_type(v)), row(state))
-        moved: tuple[Any, Row] = jax.lax.fori_loop(0, n, body, (state, empty))
+        moved: tuple[Any, Step] = jax.lax.fori_loop(0, n, body, (state, empty))
         return moved
 
     def constrain(z: dict[str, jax.Array], args: tuple[Any, ...]) -> Any:
@@ -121,10 +121,10 @@ def run_chain(
     warmup: int,
     draws: int,
     bar: Any,
-) -> Row:
+) -> Step:
     """One chain: the rows after warm-up, as NumPy arrays of shape (draws, …)."""
     state = _started(compiled, key, rng, shapes, args)
-    rows: list[Row] = []
+    rows: list[Step] = []
     done, n = 0, 1
     while done < warmup + draws:
         n = min(n, (warmup if done < warmup else warmup + draws) - done)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from reports.command import gallery, reproduce, tables
 from reports.command.parser import Parser
-from reports.command.plan import Plan, Task, make_plan
+from reports.command.plan import Plan, PlannedStudy, make_plan
 from reports.frame.index import write_index
 from reports.frame.page import Page, as_text
 from reports.frame.write import write_page
@@ -66,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
-def make_page(task: Task, plan: Plan) -> Page:
+def make_page(task: PlannedStudy, plan: Plan) -> Page:
     """Run a task; returns its page."""
     study = get_study(task.study)
     try:

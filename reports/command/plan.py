@@ -20,7 +20,7 @@ _SCHEDULER_WAIT = 10  # seconds
 
 
 @dataclass(frozen=True)
-class Task:
+class PlannedStudy:
     """A study on its data (None where it simulates), and the command that does this task alone."""
 
     study: str
@@ -34,7 +34,7 @@ class Plan:
 
     Attributes
     ----------
-    tasks : tuple of Task
+    tasks : tuple of PlannedStudy
     size : "toy", "quick" or "full"
     pages, cells : Path
         Folders of the HTML files and of the studies' cells.
@@ -45,7 +45,7 @@ class Plan:
         What a user should know before it starts: studies that are left out, and why.
     """
 
-    tasks: tuple[Task, ...]
+    tasks: tuple[PlannedStudy, ...]
     size: Size
     pages: Path
     cells: Path
@@ -90,7 +90,9 @@ def _chosen(names: Sequence[str] | None) -> tuple[str, ...] | None:
     return chosen(names, STUDIES, "study")
 
 
-def _tasks(options: argparse.Namespace, chosen: tuple[str, ...] | None, size: Size, remarks: list[str]) -> list[Task]:
+def _tasks(
+    options: argparse.Namespace, chosen: tuple[str, ...] | None, size: Size, remarks: list[str]
+) -> list[PlannedStudy]:
     source: str | None = options.data
     if source is None and (options.target or options.positive):
         raise ValueError("--target and --positive say how to read a CSV file; give its path with --data.")
@@ -111,21 +113,21 @@ def _tasks(options: argparse.Namespace, chosen: tuple[str, ...] | None, size: Si
             refusals.append(f"The study {study.name!r} is left out: {error}")
             continue
         words = {"--data": source, "--target": options.target, "--positive": options.positive}
-        tasks.append(Task(study.name, own, _command(study.name, size, words if study.needs_data else {})))
+        tasks.append(PlannedStudy(study.name, own, _command(study.name, size, words if study.needs_data else {})))
     if not tasks:
         raise ValueError(" ".join(refusals) or "There is nothing to run.")
     remarks += refusals
     return tasks
 
 
-def _gallery_tasks(chosen: tuple[str, ...] | None, size: Size) -> list[Task]:
+def _gallery_tasks(chosen: tuple[str, ...] | None, size: Size) -> list[PlannedStudy]:
     tasks = []
     for exhibit in gallery.EXHIBITS:
         names = [name for name in exhibit.studies if chosen is None or name in chosen]
         data = load_data(exhibit.data) if exhibit.data and names else None
         for name in names:
             get_study(name).cells(data, size)  # says so now if it cannot use the data
-            tasks.append(Task(name, data, _command(name, size, {"--data": exhibit.data})))
+            tasks.append(PlannedStudy(name, data, _command(name, size, {"--data": exhibit.data})))
     if not tasks:
         raise ValueError(f"The gallery does not show {' or '.join(chosen or ())}.")
     return tasks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from benchmarks.__main__ import main
-from benchmarks.timing import Row, table
+from benchmarks.timing import Measured, table
 
 
 def test_benchmarks_run_and_reach_the_same_optimum(capsys):
@@ -19,7 +19,7 @@ def test_benchmarks_run_and_reach_the_same_optimum(capsys):
 
 
 def test_table_says_which_bars_are_met():
-    rows = [Row("a", "1", "2", 0.5, 0.7, True), Row("b", "1", "2", 3.1, 5.0, False)]
+    rows = [Measured("a", "1", "2", 0.5, 0.7, True), Measured("b", "1", "2", 3.1, 5.0, False)]
     lines = table(rows).splitlines()
     assert lines[2].endswith("| yes |")
     assert lines[3].endswith("| NO  |")

@@ -39,7 +39,7 @@ _ERRORS = (ValueError, ArithmeticError, np.linalg.LinAlgError, RuntimeError, Mem
 _ONE_AT_A_TIME = threading.Lock()
 
 
-class Outcome(NamedTuple):
+class ComputedCell(NamedTuple):
     """What travels from the worker to the store.
 
     Attributes
@@ -58,7 +58,7 @@ class Outcome(NamedTuple):
     error: str | None = None
 
 
-def compute_cell(study: Study, cell: Cell, data: StudyData | None) -> Outcome:
+def compute_cell(study: Study, cell: Cell, data: StudyData | None) -> ComputedCell:
     """Compute a cell; an error that data can cause is part of the outcome, any other one is raised."""
     error, found = None, CellResult({})
     with _ONE_AT_A_TIME, threadpool_limits(limits=1), _double_precision(), _own_warnings() as said:
@@ -81,7 +81,7 @@ def compute_cell(study: Study, cell: Cell, data: StudyData | None) -> Outcome:
         },
     }
     what = f"The result of cell {cell.key!r} of the study {study.name!r}"
-    return Outcome(cell.key, as_json(record, what), None if found.draws is None else _netcdf(found.draws), error)
+    return ComputedCell(cell.key, as_json(record, what), None if found.draws is None else _netcdf(found.draws), error)
 
 
 def versions() -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 from tqdm.auto import tqdm
 
 from .cell import Cell
-from .compute import Outcome
+from .compute import ComputedCell
 from .data import StudyData
 from .result import FinishedCell, StudyResult
 from .schedule import in_processes, on_cluster
@@ -64,7 +64,7 @@ def run(
         print(_changed_sentence(study, changed), file=sys.stderr)
     missing = {cell.key: cell for cell in cells if cell.key not in finished}
     work = list(missing.values())
-    outcomes: Generator[Outcome, None, None] = (
+    outcomes: Generator[ComputedCell, None, None] = (
         in_processes(study, work, data, jobs) if scheduler is None else on_cluster(study, work, data, scheduler)
     )
     bar = tqdm(

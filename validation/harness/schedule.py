@@ -13,7 +13,7 @@ from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from .cell import Cell
-from .compute import Outcome, compute_cell
+from .compute import ComputedCell, compute_cell
 from .data import StudyData
 from .study import Study
 
@@ -23,7 +23,7 @@ _WAIT = 30  # seconds for a scheduler to answer, and for its first worker
 
 def in_processes(
     study: Study, cells: Sequence[Cell], data: StudyData | None, jobs: int
-) -> Generator[Outcome, None, None]:
+) -> Generator[ComputedCell, None, None]:
     """Outcomes from `jobs` processes; one job is this process."""
     if jobs == 1 or len(cells) < 2:
         for cell in cells:
@@ -45,7 +45,7 @@ def in_processes(
 
 def on_cluster(
     study: Study, cells: Sequence[Cell], data: StudyData | None, address: str
-) -> Generator[Outcome, None, None]:
+) -> Generator[ComputedCell, None, None]:
     """Outcomes from the workers of a Dask scheduler.
 
     Workers need the packages of this checkout and must be started in its folder (`dask worker ADDRESS --nthreads 1

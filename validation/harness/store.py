@@ -23,7 +23,7 @@ from bayes_lssvm.base.checks import Check
 from bayes_lssvm.base.files import write_bytes
 
 from .cell import Cell
-from .compute import Outcome
+from .compute import ComputedCell
 from .data import StudyData
 from .json_values import as_json, digest
 from .result import FinishedCell
@@ -89,7 +89,7 @@ class CellStore:
         warnings.warn(message, DamagedCellWarning, stacklevel=4)
         return Reading(None, {})
 
-    def write(self, cell: Cell, outcome: Outcome) -> FinishedCell:
+    def write(self, cell: Cell, outcome: ComputedCell) -> FinishedCell:
         """Keep what was computed. A cell that ended in an error is not kept, so that it is tried again."""
         if outcome.error is not None:
             record = outcome.record

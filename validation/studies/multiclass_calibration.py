@@ -61,7 +61,7 @@ class Prediction(NamedTuple):
     probabilities: Array
 
 
-class Outcome(NamedTuple):
+class SplitResult(NamedTuple):
     """One method on one split: its scores, and its decisions."""
 
     scores: dict[str, float]
@@ -133,7 +133,7 @@ def svms(X: Array, y: AnyArray, X_test: Array, seed: int) -> dict[str, Predictio
     return found
 
 
-def split_outcomes(name: str, seed: int) -> dict[str, Outcome]:
+def split_outcomes(name: str, seed: int) -> dict[str, SplitResult]:
     """All methods on one randomisation of a data set."""
     X, y = datasets.load(name).Xy
     X, X_test, y, y_test = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=seed)
@@ -142,11 +142,11 @@ def split_outcomes(name: str, seed: int) -> dict[str, Outcome]:
     for method, (labels, P) in {**lssvms(X, y, X_test), **svms(X, y, X_test, seed)}.items():
         decided = np.searchsorted(classes, labels)
         scores = score(labels, P, y_test, classes)
-        outcomes[method] = Outcome(scores, Decisions(P[np.arange(len(P)), decided], labels == y_test))
+        outcomes[method] = SplitResult(scores, Decisions(P[np.arange(len(P)), decided], labels == y_test))
     return outcomes
 
 
-def summarise(name: str, splits: Sequence[Mapping[str, Outcome]]) -> list[Summary]:
+def summarise(name: str, splits: Sequence[Mapping[str, SplitResult]]) -> list[Summary]:
     """Means and paired errors over splits; each split has every method, the reference among them."""
     reference = [split[REFERENCE] for split in splits]
     result = []
@@ -159,13 +159,13 @@ def summarise(name: str, splits: Sequence[Mapping[str, Outcome]]) -> list[Summar
     return result
 
 
-def _paired(found: Sequence[Outcome], reference: Sequence[Outcome], key: str) -> Compared:
+def _paired(found: Sequence[SplitResult], reference: Sequence[SplitResult], key: str) -> Compared:
     """The mean of a score over splits."""
     ours, theirs = ([outcome.scores[key] for outcome in each] for each in (found, reference))
     return Compared(float(np.mean(ours)), *paired_gain(ours, theirs))
 
 
-def _pooled(found: Sequence[Outcome], reference: Sequence[Outcome]) -> Compared:
+def _pooled(found: Sequence[SplitResult], reference: Sequence[SplitResult]) -> Compared:
     """The calibration error of the test points of all splits together."""
     ours, theirs = ([outcome.decisions for outcome in each] for each in (found, reference))
     return Compared(pooled_calibration_error(ours), *calibration_gain(ours, theirs))
@@ -185,7 +185,7 @@ def compute(cell: Cell, data: None) -> CellResult:
 
 def summaries(cells: Sequence[FinishedCell]) -> list[Summary]:
     """Every method on each data set; cells that failed are left out."""
-    splits: dict[str, list[dict[str, Outcome]]] = {}
+    splits: dict[str, list[dict[str, SplitResult]]] = {}
     for finished in cells:
         if finished.error is None:
             own = {method: _outcome(values) for method, values in finished.values.items()}
@@ -193,8 +193,8 @@ def summaries(cells: Sequence[FinishedCell]) -> list[Summary]:
     return [row for name, own in splits.items() for row in summarise(name, own)]
 
 
-def _outcome(values: dict[str, Any]) -> Outcome:
-    return Outcome(values["scores"], Decisions(np.array(values["confidence"]), np.array(values["correct"])))
+def _outcome(values: dict[str, Any]) -> SplitResult:
+    return SplitResult(values["scores"], Decisions(np.array(values["confidence"]), np.array(values["correct"])))
 
 
 def tables(rows: Sequence[Summary]) -> str:

@@ -26,7 +26,7 @@ from ..density import Density
 from .correction import Corrected, Correction, of_exact, of_interpolant, of_table
 from .exact import sample_density
 from .interpolant import FixedKernel, Surface, log_mu_at
-from .nuts import MAX_TREE_DEPTH, Chains, sample_table
+from .nuts import MAX_TREE_DEPTH, NutsChains, sample_table
 from .surfaces import fixed_kernel_surface, one_parameter_surface
 from .table import Table, kernel_log_prior, log_jacobian, scattered_starts, tabulate, to_box
 
@@ -159,7 +159,7 @@ def _check(
 
 
 def _points(
-    density: Density, surface: Surface, table: Table, found: Chains, rng: np.random.Generator, progress: bool
+    density: Density, surface: Surface, table: Table, found: NutsChains, rng: np.random.Generator, progress: bool
 ) -> tuple[Array, Corrected]:
     """Hyperparameters of draws (ε, z), and their densities."""
     chains, draws, dimension = found.z.shape
@@ -204,7 +204,7 @@ class _Interpolated:
 def _result(
     points: Array,
     corrected: Corrected,
-    found: Chains,
+    found: NutsChains,
     tail: float,
     n_reductions: int,
     log_density_at: Callable[[Array], Array],

@@ -16,7 +16,7 @@ from scipy.special import expit, log_expit
 from ...base.typing import AnyArray, Array
 from ..density import Density
 from ..gaussian import Mode, find_modes
-from .nuts import Chains, sample_function
+from .nuts import NutsChains, sample_function
 
 _TRIES = 100
 _SCATTER = 1.5  # standard deviations of the modes' Gaussians
@@ -29,7 +29,7 @@ class FunctionDraws(NamedTuple):
 
     points: Array
     log_density: Array
-    chains: Chains
+    chains: NutsChains
 
 
 @dataclass(frozen=True)

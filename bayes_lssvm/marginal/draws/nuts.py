@@ -25,7 +25,7 @@ ValueAndGradient = Callable[[Array], tuple[float, Array]]
 _BLOCK = 25  # draws between two looks at the keyboard, where a draw takes long
 
 
-class Chains(NamedTuple):
+class NutsChains(NamedTuple):
     """Draws after warm-up, with what the sampler says of each.
 
     Attributes
@@ -60,7 +60,9 @@ def double_precision() -> Iterator[None]:
         yield
 
 
-def sample_table(table: Table, starts: Array, *, warmup: int, draws: int, target_accept: float, seed: int) -> Chains:
+def sample_table(
+    table: Table, starts: Array, *, warmup: int, draws: int, target_accept: float, seed: int
+) -> NutsChains:
     """NUTS on (ε, z): ε is standard normal, and z has the density of the table.
 
     Parameters
@@ -85,7 +87,7 @@ def sample_function(
     target_accept: float,
     seed: int,
     progress: bool,
-) -> Chains:
+) -> NutsChains:
     """NUTS on a log density in NumPy; where it is not finite, a trajectory diverges.
 
     Parameters
@@ -108,7 +110,7 @@ class _Settings(NamedTuple):
     block: int
 
 
-def _sample(settings: _Settings, data: Any, starts: Array, draws: int, seed: int, bar: Any) -> Chains:
+def _sample(settings: _Settings, data: Any, starts: Array, draws: int, seed: int, bar: Any) -> NutsChains:
     import jax
 
     start, advance = _compiled(settings)
@@ -124,7 +126,7 @@ def _sample(settings: _Settings, data: Any, starts: Array, draws: int, seed: int
             if bar is not None:
                 bar.update(n)
         kept.append([np.concatenate(values)[settings.warmup :] for values in zip(*rows, strict=True)])
-    return Chains(*(np.stack(values) for values in zip(*kept, strict=True)))
+    return NutsChains(*(np.stack(values) for values in zip(*kept, strict=True)))
 
 
 @lru_cache(maxsize=32)

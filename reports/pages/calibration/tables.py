@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reports.frame.page import Row, Table
-from validation.studies.calibration import SCENARIOS, Results, rows_of
-from validation.studies.calibration import Row as Tested
+from validation.studies.calibration import SCENARIOS, QuantityRow, Results, rows_of
 
 from .sentences import NAMES, Scenarios, capital, coverage_at, share
 
@@ -47,7 +46,7 @@ def quantity_table(scenario: str, own: Mapping[str, Results]) -> Table:
     return Table(capital(SCENARIOS[scenario].title), header, tuple(rows), note)
 
 
-def _tested(row: Tested) -> tuple[str, ...]:
+def _tested(row: QuantityRow) -> tuple[str, ...]:
     p = ("–",) * 3 if row.tests is None else tuple(p_value(value) for value in row.tests[1:])
     shares = tuple(f"{100 * c.share:.1f}" for c in row.coverage) or ("–",) * 4
     return (*p, *shares, f"{100 * coverage_at(row.coverage_all).share:.1f}")

@@ -70,7 +70,7 @@ def test_figures_as_printed():
 @pytest.mark.parametrize("name", EMBEDDED)
 def test_parts_have_the_sizes_of_table_1(name):
     part, again, other = (paper2_data.parts(name, r) for r in (3, 3, 4))
-    problem = paper2_data.problem_of(name)
+    problem = paper2_data.benchmark_of(name)
     assert (len(part.y_train), len(part.y_test)) == (problem.n_train, problem.n_test)
     np.testing.assert_array_equal(part.X_train, again.X_train)
     assert not np.array_equal(part.y_train, other.y_train)

@@ -22,7 +22,7 @@ from validation.studies.multiclass_calibration import (
     SETS,
     STUDY,
     Compared,
-    Outcome,
+    SplitResult,
     Summary,
     decode,
     record,
@@ -111,8 +111,8 @@ def made_up(n_splits=4, n=50, seed=0):
         sure = np.minimum(right + 0.2, 1.0)
         splits.append(
             {
-                REFERENCE: Outcome({"accuracy": 70.0, "log_score": rng.normal()}, Decisions(right, correct)),
-                "sure": Outcome({"accuracy": 70.0, "log_score": rng.normal()}, Decisions(sure, correct)),
+                REFERENCE: SplitResult({"accuracy": 70.0, "log_score": rng.normal()}, Decisions(right, correct)),
+                "sure": SplitResult({"accuracy": 70.0, "log_score": rng.normal()}, Decisions(sure, correct)),
             }
         )
     return splits

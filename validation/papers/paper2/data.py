@@ -34,7 +34,7 @@ CODING_NAMES = {"ovo": "1vs1", "ova": "1vsA", "moc": "MOC", "ecoc": "ECOC"}
 KERNEL_NAMES = {"linear": "linear", "rbf": "RBF"}
 
 
-class Problem(NamedTuple):
+class Benchmark(NamedTuple):
     """A data set of Table I.
 
     Attributes
@@ -53,22 +53,22 @@ class Problem(NamedTuple):
     order: tuple[str, ...] = ()
 
 
-PROBLEMS: tuple[Problem, ...] = (
-    Problem("bal", "bal", 416, 209),
-    Problem("der", "dermatology", 244, 122),
-    Problem("gla", "gla", 142, 72),
-    Problem("iri", "iris", 100, 50),
-    Problem("led", "led", 400, 200),
-    Problem("nth", "new_thyroid", 143, 72),
-    Problem("ssd", "ssd", 31, 16),
-    Problem("veh", "veh", 564, 282, ("opel", "saab", "bus", "van")),
-    Problem("win", "wine", 118, 60),
-    Problem("zoo", "zoo", 67, 34, ("mammal", "bird", "reptile", "fish", "amphibian", "insect", "mollusc.et.al")),
+BENCHMARKS: tuple[Benchmark, ...] = (
+    Benchmark("bal", "bal", 416, 209),
+    Benchmark("der", "dermatology", 244, 122),
+    Benchmark("gla", "gla", 142, 72),
+    Benchmark("iri", "iris", 100, 50),
+    Benchmark("led", "led", 400, 200),
+    Benchmark("nth", "new_thyroid", 143, 72),
+    Benchmark("ssd", "ssd", 31, 16),
+    Benchmark("veh", "veh", 564, 282, ("opel", "saab", "bus", "van")),
+    Benchmark("win", "wine", 118, 60),
+    Benchmark("zoo", "zoo", 67, 34, ("mammal", "bird", "reptile", "fish", "amphibian", "insect", "mollusc.et.al")),
 )
 SETS: dict[Size, tuple[str, ...]] = {
     "toy": ("iri",),
     "quick": ("gla", "iri", "ssd", "win", "zoo"),
-    "full": tuple(problem.name for problem in PROBLEMS),
+    "full": tuple(problem.name for problem in BENCHMARKS),
 }
 
 
@@ -87,9 +87,9 @@ class Parts(NamedTuple):
         return np.arange(len(self.names))
 
 
-def problem_of(name: str) -> Problem:
+def benchmark_of(name: str) -> Benchmark:
     """The data set of this name in Table I."""
-    return next(problem for problem in PROBLEMS if problem.name == name)
+    return next(problem for problem in BENCHMARKS if problem.name == name)
 
 
 class Loaded(NamedTuple):
@@ -108,7 +108,7 @@ def loaded(name: str) -> Loaded:
 
 @cache
 def _loaded(name: str, folder: str | None) -> Loaded:
-    problem = problem_of(name)
+    problem = benchmark_of(name)
     found = load(problem.library_name)
     X, labels = found.Xy
     names = problem.order or tuple(map(str, found.classes))
@@ -129,7 +129,7 @@ def absence(name: str) -> str:
 def parts(name: str, randomisation: int) -> Parts:
     """Training and test part of a randomisation, missing inputs filled by the means of the training part."""
     X, y, names = loaded(name)
-    split = random_split(name, len(y), problem_of(name).n_train, randomisation)
+    split = random_split(name, len(y), benchmark_of(name).n_train, randomisation)
     X_train, X_test = X[split.train], X[split.test]
     means = np.nanmean(X_train, axis=0)
     return Parts(_filled(X_train, means), y[split.train], _filled(X_test, means), y[split.test], names)

@@ -11,9 +11,9 @@ from .methods import ClosedForm, Draws, Laplace, Method, Outcome, Quadrature
 from .records import Record, Results, evaluate
 from .samplers import Marginalised, Program
 from .scenarios import SCENARIOS, Scenario, summary
-from .simulation import Problem, Setting, SimulatedSet
+from .simulation import Setting, SimulatedSet, Simulator
 from .study import STUDY, collect
-from .tables import Regime, Row, as_text, regime_text, regimes, rows_of
+from .tables import QuantityRow, Regime, as_text, regime_text, regimes, rows_of
 from .uniformity import Band, Uniformity, band_p_value, ecdf, ecdf_band, uniformity
 
 __all__ = [
@@ -28,16 +28,16 @@ __all__ = [
     "Marginalised",
     "Method",
     "Outcome",
-    "Problem",
     "Program",
     "Quadrature",
+    "QuantityRow",
     "Record",
     "Regime",
     "Results",
-    "Row",
     "Scenario",
     "Setting",
     "SimulatedSet",
+    "Simulator",
     "Uniformity",
     "as_text",
     "band_p_value",

@@ -15,7 +15,7 @@ from bayes_lssvm.base.errors import BayesLSSVMWarning
 from bayes_lssvm.base.typing import Array
 
 from .methods import Method, Outcome
-from .simulation import Problem
+from .simulation import Simulator
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Results:
         return tuple(sorted(names, key=lambda name: name.startswith("y_")))
 
 
-def evaluate_set(problem: Problem, method: Method, index: int) -> Record:
+def evaluate_set(problem: Simulator, method: Method, index: int) -> Record:
     """One record. An error of the method is a status, not the end of the run; its PITs are then missing."""
     data = problem.simulate(index)
     with warnings.catch_warnings(record=True) as caught:
@@ -73,7 +73,7 @@ def evaluate_set(problem: Problem, method: Method, index: int) -> Record:
     return Record(index, data.truth, found.pit, found.status, found.facts, found.fallback, warned)
 
 
-def evaluate(problem: Problem, methods: Mapping[str, Method], *, n_sets: int) -> dict[str, Results]:
+def evaluate(problem: Simulator, methods: Mapping[str, Method], *, n_sets: int) -> dict[str, Results]:
     """Every method on the first sets of a problem; nothing is kept, as the study's cells are."""
     if n_sets < 1:
         raise ValueError(f"n_sets must be positive, got {n_sets}.")

@@ -23,7 +23,7 @@ from validation.ladder import PRIOR
 
 from .records import Results
 from .simulation import Setting
-from .tables import Row, regimes, rows_of
+from .tables import QuantityRow, regimes, rows_of
 
 CLOSED = ("laplace", "hessian", "mackay")
 
@@ -79,7 +79,7 @@ def summary(scenario: Scenario, results: Mapping[str, Results]) -> dict[str, Any
     return kept
 
 
-def _shares(row: Row) -> dict[str, Any]:
+def _shares(row: QuantityRow) -> dict[str, Any]:
     """Coverage in values for JSON: shares with their limits, to a digit more than is shown."""
     return {
         "method": row.method,
@@ -88,7 +88,7 @@ def _shares(row: Row) -> dict[str, Any]:
     }
 
 
-def _plain(row: Row) -> dict[str, Any]:
+def _plain(row: QuantityRow) -> dict[str, Any]:
     """A whole row in values for JSON."""
     return {
         **_shares(row),

@@ -46,7 +46,7 @@ class SimulatedSet(NamedTuple):
     truth: dict[str, float]
 
 
-class Problem(Protocol):
+class Simulator(Protocol):
     """What a calibration run needs: sets by number, a seed for each, and a description that tells problems apart."""
 
     def simulate(self, index: int) -> SimulatedSet:

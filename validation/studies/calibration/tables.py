@@ -26,7 +26,7 @@ FAMILY = 0.05
 
 
 @dataclass(frozen=True)
-class Row:
+class QuantityRow:
     """One quantity of one method.
 
     Attributes
@@ -62,7 +62,7 @@ def _tested(pit: AnyArray) -> Uniformity | None:
     return uniformity(pit) if len(pit) >= 5 * BINS else None
 
 
-def rows_of(results: Results, chosen: AnyArray | None = None) -> list[Row]:
+def rows_of(results: Results, chosen: AnyArray | None = None) -> list[QuantityRow]:
     """A row for each quantity of a method, over all sets or over those that are chosen (a mask of shape (n,))."""
     mask = np.ones(len(results.records), dtype=bool) if chosen is None else chosen
     rows = []
@@ -73,7 +73,7 @@ def rows_of(results: Results, chosen: AnyArray | None = None) -> list[Row]:
         misses = np.where(ok, pit, 1.0)[mask]
         everything = np.where(ok, pit, results.column(quantity, "fallback"))[mask]
         rows.append(
-            Row(
+            QuantityRow(
                 method=results.method,
                 quantity=quantity,
                 n=int(mask.sum()),
