@@ -63,11 +63,11 @@ def answer(name: str, kernel: str, X, z):
     y = z if name.endswith("R") else np.where(z > np.median(z), "ja", "nein")
     try:
         model = MODELS[name](kernel).fit(X, y)
-        found = model.predict(X) if name.endswith("R") else model.decision_function(X)
-        total = model.predict_proba(X).sum(axis=1) if name == "BayesianLSSVC" else 1.0
     except ValueError as error:
         return str(error)
-    assert np.allclose(total, 1.0)
+    found = model.predict(X) if name.endswith("R") else model.decision_function(X)
+    if name == "BayesianLSSVC":
+        assert np.allclose(model.predict_proba(X).sum(axis=1), 1.0)
     return np.asarray(found)
 
 
