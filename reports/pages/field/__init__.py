@@ -11,7 +11,7 @@ from validation.studies.field.summary import REFERENCE, WITHIN, Field, summarise
 
 from .figures import figure_critical, figure_ratios, figure_reliability, too_sure
 from .sentences import left_out, verdict
-from .tables import duel_table, key_table, set_table, title, yardstick_table
+from .tables import duel_table, group_table, key_table, set_table, title, yardstick_table
 
 __all__ = ["page"]
 
@@ -58,7 +58,11 @@ def page(result: StudyResult) -> Page:
 
 def _sections(field: Field, result: StudyResult) -> list[Section]:
     several = len(field.complete) > 1
-    found = [Section("Ranks", pictures=(_critical(field),), tables=(duel_table(field),))] if several else []
+    found = (
+        [Section("Ranks", pictures=(_critical(field),), tables=(duel_table(field), group_table(field)))]
+        if several
+        else []
+    )
     if field.yardsticks:
         found.append(
             Section("Losses and wins, set by set", pictures=(_ratios(field),), tables=(yardstick_table(field),))

@@ -19,6 +19,8 @@ from validation.studies.field.summary import (
     held_against_yardsticks,
 )
 
+SMALL = 0.05
+"""A log loss, in nats, from which on a set counts as one with errors to make."""
 GROUP_TITLES = {"balanced": "balanced, KEEL", "imbalanced": "imbalanced, KEEL", "shipped": "shipped with the library"}
 
 
@@ -74,6 +76,24 @@ def mean_ece(field: Field, method: str) -> tuple[float, float]:
     """Mean over sets of the calibration error, and its standard error from those of the sets."""
     errors = field.figures("ece_error", method)
     return float(field.figures("ece", method).mean()), float(np.sqrt((errors**2).sum()) / len(errors))
+
+
+def group_table(field: Field) -> Table:
+    """Geometric mean log loss by group of sets, and over those whose best log loss is not small."""
+    groups = {GROUP_TITLES[g]: [f.group == g for f in field.sets.values()] for g in GROUPS}
+    groups[f"best log loss from {SMALL} on"] = list(field.table("log_loss").min(axis=1) >= SMALL)
+    there = {name: np.array(own) for name, own in groups.items() if any(own)}
+    rows = []
+    for method in field.complete:
+        losses = field.figures("log_loss", method)
+        rows.append(Row(title(method), tuple(f"{geometric_mean(losses[own]):.3f}" for own in there.values())))
+    return Table(
+        "Log loss by group of data sets",
+        ("", *(f"{name} ({own.sum()})" for name, own in there.items())),
+        tuple(rows),
+        "Geometric means; in brackets the number of sets. Ratios of tiny losses weigh as much as any other in such a "
+        "mean: the last column leaves out sets that are all but solved.",
+    )
 
 
 def duel_table(field: Field) -> Table:

@@ -18,9 +18,10 @@ from reports.draw.ranks import RankLine, draw_ranks, figure_ranks
 from reports.frame.page import TEXT_WIDTH, as_text
 from reports.frame.write import write_page
 from reports.pages.field import page
+from reports.pages.field.document import main
 from reports.pages.field.figures import rank_line, too_sure
 from reports.pages.field.sentences import left_out
-from reports.pages.field.tables import duel_table, set_table
+from reports.pages.field.tables import duel_table, group_table, set_table
 from validation.harness import Cell, FinishedCell, StudyResult, run
 from validation.registry import get_study
 from validation.studies.field import SMALLEST, STUDY, scores_of
@@ -347,6 +348,14 @@ def test_wins_losses_and_ratios_by_hand():
     assert rows["SVC + Platt"][4] == "+2.0 ± 0.0"
 
 
+def test_means_by_group_leave_out_what_is_all_but_solved():
+    levels = {**LEVELS, "solved": {"ours": 0.02, "logistic": 0.001, "svc": 0.04, "papers": 0.04}}
+    table = group_table(summarise(made_up(levels, spread=0.0)))
+    assert table.header == ("", "balanced, KEEL (4)", "best log loss from 0.05 on (3)")
+    rows = {row.label: row.cells for row in table.rows}
+    assert rows["BayesianLSSVC"] == (f"{(0.5 * 0.8 * 0.3 * 0.02) ** 0.25:.3f}", f"{(0.5 * 0.8 * 0.3) ** (1 / 3):.3f}")
+
+
 def test_the_diagrams_line_has_the_ranks_of_the_losses():
     line = rank_line(summarise(made_up()), "log_loss", "log loss")
     ranks = dict(zip(line.names, line.ranks, strict=True))
@@ -439,3 +448,14 @@ def test_the_toy_study_has_a_page(toy, tmp_path):
     assert "within 1.10 of logistic regression on" in " ".join(shown.verdict)
     assert "size 'toy'" in " ".join(p for s in shown.sections for p in s.paragraphs)
     assert write_page(shown, tmp_path, command="").is_file()
+
+
+# --- the documentation
+
+
+def test_tables_are_printed_as_markdown(tmp_path, capsys):
+    write_page(page(made_up()), tmp_path, command="")
+    assert main(["--from", str(tmp_path / "field.json")]) == 0
+    printed = capsys.readouterr().out
+    assert "| SVC + Platt | 1 (0) | 2 (2) |" in printed
+    assert "| balanced, KEEL |  |" in printed
