@@ -40,7 +40,9 @@ def main(argv: list[str] | None = None) -> int:
     except FileNotFoundError as error:
         print(error, file=sys.stderr)
         return 1
-    model = BayesianLSSVC(n_jobs=options.jobs, folder=options.folder, moderation="target", class_prior="equal")
+    model = BayesianLSSVC(
+        n_jobs=options.jobs, folder=options.folder, moderation="target", prior="flat", class_prior="equal"
+    )
     start = time.perf_counter()
     model.fit(*digits.Xy)
     design = (time.perf_counter() - start) / 60.0

@@ -21,6 +21,9 @@ from bayes_lssvm import LSSVC, BayesianLSSVC, BayesianLSSVR, ModelFileError, NoS
 from bayes_lssvm.base.archive import FORMAT, VERSION, checksum
 from bayes_lssvm.kernels import ARD, MLP, RBF, Linear, Polynomial
 
+OPTIONAL = {"log_evidence", "loo_map", "n_samples"}
+"""Entries of the header that files of earlier versions lack."""
+
 FITTED = ("mu_", "zeta_", "gamma_", "gamma_eff_", "intercept_", "log_evidence_", "log_occam_factor_", "hyper_std_")
 
 
@@ -290,7 +293,7 @@ def test_a_file_that_lacks_an_array_or_an_entry_is_refused(saved, tmp_path):
     for name in names:
         with pytest.raises(ModelFileError, match=name):
             load_bytes(altered(saved, lambda _, arrays, name=name: arrays.pop(name)), tmp_path)
-    for entry in entries:
+    for entry in set(entries) - OPTIONAL:
         with pytest.raises(ModelFileError):
             load_bytes(altered(saved, lambda header, _, entry=entry: header.pop(entry)), tmp_path)
 
@@ -412,4 +415,17 @@ def test_the_format_is_the_one_that_earlier_versions_wrote(name, tmp_path):
     for header in headers:  # which files of version 1 and 2 had not
         for new in ("version", "arrays", "sha256"):
             header.pop(new, None)
+    assert headers[1]["params"].pop("prior") is None  # a setting that there was not
+    for entry in OPTIONAL - set(headers[0]):
+        headers[1].pop(entry, None)
     assert headers[1] == headers[0]
+
+
+@pytest.mark.parametrize("entry", sorted(OPTIONAL - {"n_samples"}))
+def test_a_file_without_an_optional_entry_is_read(entry, saved, data, tmp_path):
+    """The map is found again from the data; the evidence is then that of level 3."""
+    model, X = saved[0], data[0]
+    again = load_bytes(altered(saved, lambda header, _: header.pop(entry)), tmp_path)
+    np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), rtol=1e-9)
+    expected = model.level3_.log_evidence if entry == "log_evidence" else model.log_evidence_
+    assert again.log_evidence_ == expected

@@ -126,10 +126,9 @@ def pareto_smooth(log_weights: Array) -> tuple[Array, float]:
     with np.errstate(all="ignore"):
         # ArviZ smooths the reciprocal of what it is given (leave-one-out weights) and returns normalised weights
         normalised, k_hat = _array_stats().psislw(-kept)
-    # one below the tail tells what the normalisation subtracted; the lowest may be too far down to have digits
-    below = int(np.argsort(kept)[-2 * n_tail])
+    lowest = int(np.argmin(kept))  # never in the tail: it tells what the normalisation subtracted
     smoothed = given.copy()
-    smoothed[finite] = np.asarray(normalised) - float(normalised[below]) + kept[below]
+    smoothed[finite] = np.asarray(normalised) - float(normalised[lowest]) + kept[lowest]
     return smoothed, float(k_hat) if np.isfinite(k_hat) else np.inf
 
 

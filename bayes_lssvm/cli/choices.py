@@ -7,10 +7,11 @@ test holds them against the library's own.
 from __future__ import annotations
 
 KERNEL_NAMES = ("linear", "poly", "poly2", "poly3", "rbf", "ard", "mlp")
-CRITERIA = ("evidence", "press", "press-br", "press-laplace", "press-curvature")
+CRITERIA = ("evidence", "press", "press-br", "press-laplace", "press-curvature", "loo")
 CODINGS = ("ovo", "ova", "moc", "ecoc", "exhaustive")
-DECODINGS = ("bayes", "bayes-sequential", "bayes-printed", "coupling", "hamming", "loss", "hinge")
-MODERATIONS = ("class", "target", "softmax")
+DECODINGS = ("auto", "bayes", "bayes-sequential", "bayes-printed", "coupling", "hamming", "loss", "hinge")
+MODERATIONS = ("loo", "class", "target", "softmax")
+PRIORS = ("default", "flat")
 DIRECTIONS = ("backward", "forward", "ard")
 SELECTION_KERNELS = ("linear", "rbf", "ard")
 METHODS = ("quadrature", "mackay", "laplace", "importance", "ccd", "nuts")

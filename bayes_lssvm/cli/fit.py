@@ -76,6 +76,7 @@ def _estimator(args: argparse.Namespace, training: Training) -> Model:
         say("note", "the kernel parameters given are where the search starts; --no-refine takes them as they are.")
     common: dict[str, Any] = {"refine": args.refine, "occam": args.occam, "random_state": args.seed}
     common["criterion"] = args.criterion
+    common["prior"] = None if args.prior == "default" else args.prior
     try:
         check_criterion(args.criterion, kernel, args.refine)
     except ValueError as error:
@@ -83,7 +84,7 @@ def _estimator(args: argparse.Namespace, training: Training) -> Model:
     if training.task == "classification":
         prior = class_prior_from(args.class_prior, list(training.counts))
         several = _several_classes(args, training)
-        return BayesianLSSVC(kernel, class_prior=prior, moderation=args.moderation or "class", **several, **common)
+        return BayesianLSSVC(kernel, class_prior=prior, moderation=args.moderation or "loo", **several, **common)
     for option in ("class_prior", "moderation", "coding", "decoding"):
         if getattr(args, option) is not None:
             raise InputError(f"--{option.replace('_', '-')} is for classification, but the target is a number.")
@@ -95,7 +96,7 @@ def _several_classes(args: argparse.Namespace, training: Training) -> dict[str, 
     given = {name: getattr(args, name) for name in ("coding", "decoding") if getattr(args, name) is not None}
     if len(training.counts) == 2 and given:
         raise InputError(f"--{next(iter(given))} is for more than two classes, and {training.source} has two.")
-    decoding = given.get("decoding", "bayes")
+    decoding = given.get("decoding", "auto")
     if decoding not in PROBABILISTIC and args.class_prior is not None:
         raise InputError(f"--decoding {decoding} has no probabilities for --class-prior to act on.")
     if decoding == "coupling" and given.get("coding", "ovo") != "ovo":

@@ -15,6 +15,8 @@ import numpy as np
 from ..base.standardisation import Standardiser
 from ..base.text import listed
 from ..base.typing import Array
+from ..levels.moderation import probabilities
+from ..marginal.left_out import left_out_map
 from ..marginal.posterior import HyperPosterior
 from ..priors import LogPrior
 from .output import rows_of
@@ -56,7 +58,9 @@ class Marginalised:
         """Columns for new inputs of shape (n, d): labels and probabilities, or means and standard deviations."""
         X = self.standardiser(X)
         if self.training.task == "classification":
-            P = self.posterior.predict_proba(X)
+            loo = left_out_map(self.posterior.prediction_nodes, self.posterior.X, self.posterior.y)
+            z, sd = self.posterior.predict(X, return_std=True)
+            P = probabilities(loo.log_odds(z, sd**2))
             classes = list(self.training.counts)
             labels = np.array(classes)[(P[:, 1] > 0.5).astype(int)]
             return {"label": labels} | {f"P({label})": P[:, k] for k, label in enumerate(classes)}

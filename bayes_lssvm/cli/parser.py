@@ -10,7 +10,17 @@ from typing import NoReturn
 
 from .._version import __version__
 from ..base.text import InputError
-from .choices import CODINGS, CRITERIA, DECODINGS, DIRECTIONS, KERNEL_NAMES, METHODS, MODERATIONS, SELECTION_KERNELS
+from .choices import (
+    CODINGS,
+    CRITERIA,
+    DECODINGS,
+    DIRECTIONS,
+    KERNEL_NAMES,
+    METHODS,
+    MODERATIONS,
+    PRIORS,
+    SELECTION_KERNELS,
+)
 
 _DESCRIPTION = """\
 Least-squares support vector machines designed by the Bayesian evidence framework: no tuning, calibrated
@@ -229,10 +239,13 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
         default="evidence",
         help="what chooses kernel parameters: the evidence, or leave-one-out errors (default evidence)",
     )
+    parser.add_argument(
+        "--prior", choices=PRIORS, default="default", help="prior of μ, ζ and kernel parameters; flat: the papers' rule"
+    )
     parser.add_argument("--coding", choices=CODINGS, help="code book for more than two classes (default ovo)")
-    parser.add_argument("--decoding", choices=DECODINGS, help="how its members decide (default bayes)")
+    parser.add_argument("--decoding", choices=DECODINGS, help="how its members decide (default auto)")
     parser.add_argument("--class-prior", metavar="P,P", help="class probabilities where new data come from")
-    parser.add_argument("--moderation", choices=MODERATIONS, help="form of the class probabilities (default class)")
+    parser.add_argument("--moderation", choices=MODERATIONS, help="form of the class probabilities (default loo)")
     parser.add_argument("--out", metavar="FILE", help="save the model, for example as model.npz")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.set_defaults(run=_later("fit", "run_fit"))

@@ -35,7 +35,8 @@ def report(model: Model, training: Training, score: dict[str, float]) -> str:
         ("γ_eff", f"{level2.gamma_eff:.5g} of N = {level2.n}"),
         (
             "log evidence",
-            f"{level3.log_evidence:.3f} with the Occam factor, {level3.log_evidence_without_occam:.3f} without",
+            (f"{model.log_evidence_:.3f} by Laplace's method with the prior; " if model.has_prior else "")
+            + f"{level3.log_evidence:.3f} with the Occam factor, {level3.log_evidence_without_occam:.3f} without",
         ),
         *_relevance(model, training),
         ("status", level2.status if model.press_ is None else model.press_.status),
@@ -64,6 +65,7 @@ def record(
         "data": training.record(),
         "refined": model.refine,
         "occam": model.occam,
+        "prior": "flat" if not model.has_prior else "default" if model.prior is None else str(model.prior),
         "criterion": model.criterion,
         "seed": seed,
         "training": score,
@@ -90,6 +92,8 @@ def _how_chosen(model: Model, has_parameters: bool) -> str:
         return "no parameters"
     if not model.refine:
         return "as given"
+    if model.has_prior:
+        return "by Laplace's evidence with the prior"
     return f"by the evidence {'with' if model.occam else 'without'} the Occam factor"
 
 
@@ -149,6 +153,8 @@ def _levels(level3: Level3) -> dict[str, Any]:
 
 def _record_of_one(model: Any, training: Training) -> dict[str, Any]:
     found = {"kernel": model.kernel_.to_dict(), "kernel_text": str(model.kernel_), **_levels(model.level3_)}
+    if model.has_prior:
+        found["log_evidence_laplace"] = model.log_evidence_
     if isinstance(model, BayesianLSSVC):
         found["zeta_star"] = model.zeta_star_
     if hasattr(model, "relevance_"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -12,9 +13,13 @@ from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
 from ..levels.level1 import ClassCentres
 from ..levels.level3 import DEFAULT_PRIOR_SD
+from ..levels.logistic_map import LogisticMap
 from ..levels.moderation import Discriminant, cost_log_odds, discriminant, probabilities
+from ..press.leave_one_out import leave_one_out
 from .common import ClassPrior, ModeratedClassifier, check_moderation, resolve_costs
-from .evidence import EvidenceLSSVM
+from .evidence import EvidenceLSSVM, Prior
+
+_FREE = 1e5  # γ up to which the posterior gives leave-one-out outputs to eight digits
 
 
 class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
@@ -35,7 +40,8 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
         criterion: str = "evidence",
         class_prior: ClassPrior = None,
         costs: Any = None,
-        moderation: str = "class",
+        moderation: str = "loo",
+        prior: Prior = None,
         prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
         standardise: bool = True,
         random_state: int = 0,
@@ -45,6 +51,7 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
             refine=refine,
             occam=occam,
             criterion=criterion,
+            prior=prior,
             prior_sd=prior_sd,
             standardise=standardise,
             random_state=random_state,
@@ -73,6 +80,9 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
         self._cost_shift(None)
         K = self._design(X, signs)
         self._set_centres(ClassCentres.from_posterior(self.posterior_, signs, self.gamma_eff_, K))
+        self.loo_map_ = self._fitted_map(signs)
+        if self.level3_.level2.status != "no signal":  # which has been said
+            self._warn_of_map()
 
     def _set_centres(self, centres: ClassCentres) -> None:
         self.centres_, self.zeta_star_ = centres, centres.zeta_star
@@ -85,7 +95,8 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
             "inner": centres.inner,
             "centre": centres.centre,
         }
-        return super()._state() | State({"zeta_star": centres.zeta_star}, arrays)
+        header = {"zeta_star": centres.zeta_star, "loo_map": asdict(self.loo_map_)}
+        return super()._state() | State(header, arrays)
 
     def _restore(self, state: State) -> None:
         arrays, n = state.arrays, state.shape("X")[0]
@@ -103,6 +114,22 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
                 float(state.header["zeta_star"]),
             )
         )
+
+        self.loo_map_ = self._restored_map(state.header)
+
+    def _restored_map(self, header: dict[str, Any]) -> LogisticMap:
+        """The map of the file, or of the data again where an older file has none."""
+        if "loo_map" in header:
+            return LogisticMap(**{name: float(value) for name, value in header["loo_map"].items()})
+        return self._fitted_map(self.y_fit_)
+
+    def _fitted_map(self, signs: Array) -> LogisticMap:
+        if self.gamma_ <= _FREE:
+            outputs, variances = self.posterior_.left_out_moments(signs)
+        else:
+            left_out = leave_one_out(self.kernel_(self.X_fit_), signs, self.gamma_, mu=self.mu_)
+            outputs, variances = left_out.predictions, left_out.latent_variances
+        return LogisticMap.fit(outputs, variances, signs)
 
     # --- predictions -----------------------------------------------------------------------------------------------
 

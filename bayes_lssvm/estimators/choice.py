@@ -10,21 +10,24 @@ A kernel with a scale for each input starts from the best spherical one (paper 4
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..base.rows import group_equal_inputs
 from ..base.typing import AnyArray, Array
 from ..kernels import ARD, RBF, Kernel, check_positive_semidefinite
 from ..levels.level2 import Level2, at_gamma
 from ..levels.level3 import as_prior_sd
-from ..levels.objective import Objective
+from ..levels.objective import Evaluation, Objective
 from ..linalg.reduction import Reduction
 from ..linalg.spectrum import TridiagonalReduction
-from ..press.criterion import CRITERIA as PRESS_CRITERIA
+from ..press.criterion import ALL_CRITERIA as PRESS_CRITERIA
 from ..press.leave_one_out import leave_one_out
 from ..press.selection import PressSelection, select_by_press
+from ..priors import HyperPrior
 from ..search.refinement import Refinement, best_spherical, refine_objective
+from .common import MIN_POINTS
 
 CRITERIA: tuple[str, ...] = ("evidence", *PRESS_CRITERIA)
 _NO_SAY = 1e-4  # of the largest squared range of an input in units of its scale
@@ -46,6 +49,8 @@ class Choice:
         The search of the evidence.
     press : PressSelection or None
         The search of PRESS.
+    log_evidence : float or None
+        Laplace's evidence, where there is a prior.
     """
 
     kernel: Kernel
@@ -54,6 +59,7 @@ class Choice:
     level2: Level2
     refinement: Refinement | None = None
     press: PressSelection | None = None
+    log_evidence: float | None = None
 
 
 def check_criterion(criterion: str, kernel: Kernel, refine: bool) -> None:
@@ -80,23 +86,75 @@ def choose(
     refine_kernel: bool,
     occam: bool,
     prior_sd: float | tuple[float, float],
+    prior: HyperPrior | None,
     seed: int,
 ) -> Choice:
-    """Kernel parameters, μ and ζ for standardised inputs X of shape (N, d) and targets y of shape (N,)."""
+    """Kernel parameters, μ and ζ for standardised inputs X of shape (N, d) and targets y of shape (N,).
+
+    Without a prior the evidence is that of the papers (5.2). With one, labels ±1 at equal inputs are put together.
+    """
     if criterion != "evidence":
         return _by_press(kernel, X, y, criterion, seed)
-    columns = np.arange(X.shape[1])
-    objective = Objective(X, y, occam, as_prior_sd(prior_sd))
+    if prior is not None:
+        return _with_prior(kernel, X, y, prior, refine_kernel=refine_kernel, seed=seed)
+    found = _by_evidence(Objective(X, y, occam, as_prior_sd(prior_sd)), kernel, refine_kernel=refine_kernel, seed=seed)
+    best = found if isinstance(found, Evaluation) else found.optima[0]
+    refinement = found if isinstance(found, Refinement) else None
+    return Choice(best.kernel, np.arange(X.shape[1]), best.reduction, best.level2, refinement=refinement)
+
+
+def _with_prior(kernel: Kernel, X: Array, y: Array, prior: HyperPrior, *, refine_kernel: bool, seed: int) -> Choice:
+    """By Laplace's evidence with the prior in it."""
+    objective = with_prior(X, y, prior)
+    found = _by_evidence(objective, kernel, refine_kernel=refine_kernel, seed=seed)
+    best = found if isinstance(found, Evaluation) else found.optima[0]
+    refinement = found if isinstance(found, Refinement) else None
+    assert best.posterior is not None
+    reduction, level2 = best.reduction, best.level2
+    if objective.weights is not None:  # the model itself is one of all rows
+        reduction = TridiagonalReduction.from_kernel_matrix(best.kernel(X), y)
+        level2 = at_gamma(reduction, level2.gamma, level2.mu)
+    return Choice(
+        best.kernel,
+        np.arange(X.shape[1]),
+        reduction,
+        level2,
+        refinement=refinement,
+        log_evidence=best.posterior.log_evidence,
+    )
+
+
+def with_prior(X: Array, y: Array, prior: HyperPrior) -> Objective:
+    """Laplace's evidence of standardised inputs X of shape (N, d) and targets y of shape (N,), with the prior in it.
+
+    Equal inputs with equal labels are no proof that labels have no noise: each such pair would add ½ log ζ without
+    bound. What a group of equal inputs tells of the function is its mean label, with as many times the precision; the
+    factor of the deviations within the groups, which speaks of ζ alone, is left out. Without repeats nothing changes.
+    """
+    rows = group_equal_inputs(X, y) if np.all(np.abs(y) == 1.0) else None
+    grouped = rows is not None and rows.repeated and len(rows.counts) >= MIN_POINTS and np.ptp(rows.means) > 0.0
+    if rows is not None and grouped:
+        return Objective(rows.X, rows.means, prior=prior, weights=rows.counts)
+    return Objective(X, y, prior=prior)
+
+
+def _by_evidence(objective: Objective, kernel: Kernel, *, refine_kernel: bool, seed: int) -> Evaluation | Refinement:
+    """The evidence of a kernel as it is, or a search of its parameters."""
     if not refine_kernel:
-        given = objective.evaluate(kernel)
-        return Choice(kernel, columns, given.reduction, given.level2)
+        return objective.evaluate(kernel)
     if isinstance(kernel, ARD) and len(set(kernel.scales)) == 1:
-        spherical = best_spherical(objective, seed).kernel
+        spherical = best_spherical(_of_one_width(objective), seed).kernel
         assert isinstance(spherical, RBF)
         kernel = ARD((spherical.sigma,) * len(kernel.scales))
-    found = refine_objective(objective, kernel, seed)
-    best = found.optima[0]
-    return Choice(best.kernel, columns, best.reduction, best.level2, refinement=found)
+    return refine_objective(objective, kernel, seed)
+
+
+def _of_one_width(objective: Objective) -> Objective:
+    """The objective of kernels with one width, whose prior is that of the first of several."""
+    prior = objective.prior
+    if prior is None or not isinstance(prior.kernel, tuple):
+        return objective
+    return replace(objective, prior=replace(prior, kernel=prior.kernel[0]))
 
 
 def _by_press(kernel: Kernel, X: Array, y: Array, criterion: str, seed: int) -> Choice:

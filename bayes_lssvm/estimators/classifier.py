@@ -22,6 +22,7 @@ from ..multiclass.decodings import PROBABILISTIC
 from .binary import BinaryLSSVC
 from .choice import check_criterion
 from .common import ClassPrior
+from .evidence import Prior
 from .multiclass import MulticlassLSSVC
 from .state import surface_state
 
@@ -51,24 +52,30 @@ class BayesianLSSVC(BinaryLSSVC):
         Optimise the kernel's parameters, from several starts; False takes them as given.
     occam : bool, default True
         Whether the evidence that selects them has the Occam factor (5.2, 5.3) or is p(D | μ_MP, ζ_MP) alone.
-    criterion : {"evidence", "press", "press-br", "press-laplace", "press-curvature"}, default "evidence"
-        What chooses them: the evidence, or leave-one-out errors (PRESS, paper 1), which choose γ too: alone, with a
+    criterion : {"evidence", "press", "press-br", "press-laplace", "press-curvature", "loo"}, default "evidence"
+        What chooses them: the evidence; leave-one-out errors (PRESS, paper 1), which choose γ too: alone, with a
         Gaussian prior over the relevances integrated out, with a Laplace prior that removes inputs (kernel="ard"), or
-        with a penalty on curvature.
+        with a penalty on curvature; or the likelihood of the left-out labels by calibrated probabilities ("loo").
     coding : {"ovo", "ova", "moc", "ecoc", "exhaustive"} or array of shape (M, L), default "ovo"
         The code book for M > 2 classes: one versus one, one versus all, minimal, error-correcting, exhaustive, or a
         matrix over {−1, 0 (don't care), +1} with a row for each of `classes_`. Two classes need none.
-    decoding : str, default "bayes"
-        How the members decide, for M > 2 classes: "bayes", "hamming" or "loss" (and "hinge", "coupling",
-        "bayes-sequential", "bayes-printed", see `bayes_lssvm.multiclass`). Two classes have one member, and it decides.
+    decoding : str, default "auto"
+        How the members decide, for M > 2 classes: pairwise coupling for one versus one and Bayes' rule for other codes
+        ("auto"), "bayes", "hamming" or "loss" (and "hinge", "coupling", "bayes-sequential", "bayes-printed", see
+        `bayes_lssvm.multiclass`). Two classes have one member, and it decides.
     shared_kernel : bool, default False
         One kernel for all members, at the maximum of the sum of their evidences, instead of one each.
     class_prior : sequence, mapping, "equal" or None
         P(y) where new data come from, in the order of `classes_` or by label; the training frequencies by default.
     costs : array of shape (M, M) or None
         costs[i][j]: cost of deciding for class j where class i is true; 0 and 1 by default.
-    moderation : {"class", "target", "softmax"}, default "class"
-        Form of the moderated output: paper 0's, paper 2's, or the logistic function with MacKay's marginalisation.
+    moderation : {"loo", "class", "target", "softmax"}, default "loo"
+        Form of the moderated output: a logistic map fitted to exact leave-one-out outputs, paper 0's, paper 2's, or the
+        logistic function with MacKay's marginalisation.
+    prior : HyperPrior, Normal, Box, Gamma, "flat" or None
+        Prior of log μ, log ζ and the kernel's log parameters in the evidence that chooses them. By default a weak,
+        proper one (`bayes_lssvm.levels.default_prior`), with which labels are never taken for targets without noise;
+        rows with equal inputs are then put together. "flat" is the papers' rule (5.2), and so is occam=False.
     prior_sd : float or pair of floats, default 3.0
         Widths of the prior of log μ and log ζ, the denominator of the Occam factor.
     standardise : bool, default True
@@ -117,7 +124,7 @@ class BayesianLSSVC(BinaryLSSVC):
     >>> from bayes_lssvm import BayesianLSSVC
     >>> from bayes_lssvm.datasets import load
     >>> ripley = load("ripley")
-    >>> model = BayesianLSSVC(occam=False).fit(ripley.data, ripley.target)
+    >>> model = BayesianLSSVC(occam=False, moderation="class").fit(ripley.data, ripley.target)  # paper 0
     >>> round(model.kernel_.sigma, 3), round(model.mu_, 3), round(model.zeta_, 3)
     (1.311, 1.668, 2.741)
     >>> round(model.score(ripley.test_data, ripley.test_target), 3)
@@ -134,11 +141,12 @@ class BayesianLSSVC(BinaryLSSVC):
         occam: bool = True,
         criterion: str = "evidence",
         coding: Any = "ovo",
-        decoding: str = "bayes",
+        decoding: str = "auto",
         shared_kernel: bool = False,
         class_prior: ClassPrior = None,
         costs: Any = None,
-        moderation: str = "class",
+        moderation: str = "loo",
+        prior: Prior = None,
         prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
         standardise: bool = True,
         n_jobs: int | None = None,
@@ -153,6 +161,7 @@ class BayesianLSSVC(BinaryLSSVC):
             class_prior=class_prior,
             costs=costs,
             moderation=moderation,
+            prior=prior,
             prior_sd=prior_sd,
             standardise=standardise,
             random_state=random_state,
@@ -191,7 +200,7 @@ class BayesianLSSVC(BinaryLSSVC):
         settings = self.get_params(deep=False) | {"standardise": False}
         criterion = settings.pop("criterion")
         if criterion != "evidence":
-            binary = {name: settings[name] for name in ("kernel", "refine", "occam", "moderation", "prior_sd")}
+            binary = {name: settings[name] for name in ("kernel", "refine", "occam", "moderation", "prior", "prior_sd")}
             settings["member"] = BinaryLSSVC(
                 criterion=criterion, standardise=False, random_state=self.random_state, **binary
             )

@@ -10,10 +10,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from ..base.errors import NoSignalWarning, warn
 from ..base.scikit import check_classification_targets, type_of_target, validate_data
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
 from ..levels.level1 import ClassCentres
+from ..levels.logistic_map import LogisticMap
 from ..levels.moderation import MODERATIONS, log_odds
 
 ClassPrior = Sequence[float] | Mapping[Any, float] | str | None
@@ -128,6 +130,7 @@ class ModeratedClassifier(ClassFrequencies, BinaryClassifier):
     moderation: str
     posterior_: Any
     centres_: ClassCentres
+    loo_map_: LogisticMap
 
     def _encode_labels(self, y: AnyArray) -> Array:
         """Labels as ±1, after a look at the settings that concern them."""
@@ -148,17 +151,27 @@ class ModeratedClassifier(ClassFrequencies, BinaryClassifier):
             prior_plus=float(prior[1]),
             training_plus=training_plus,
             moderation=self.moderation,  # type: ignore[arg-type]
+            loo=getattr(self, "loo_map_", None),
         )
+
+    def _warn_of_map(self) -> None:
+        """Say that left-out points are predicted no better than by the frequencies of the classes."""
+        if self.moderation == "loo" and self.loo_map_.slope == 0.0:
+            warn(
+                "No signal: points that are left out are predicted no better than by the frequencies of the classes, "
+                "which is all that the probabilities are. Other inputs or kernels may say more.",
+                NoSignalWarning,
+            )
 
     def _set_labels(self, classes: AnyArray, signs: Array) -> None:
         self.classes_ = classes
         self.training_frequencies_ = np.array([np.mean(signs < 0), np.mean(signs > 0)])
 
 
-def check_moderation(moderation: str) -> None:
-    """Refuse a form of the moderated output that does not exist."""
-    if moderation not in MODERATIONS:
-        raise ValueError(f"moderation must be one of {', '.join(MODERATIONS)}, got {moderation!r}.")
+def check_moderation(moderation: str, allowed: tuple[str, ...] = MODERATIONS) -> None:
+    """Refuse a form of the moderated output that does not exist, or that a model does not have."""
+    if moderation not in allowed:
+        raise ValueError(f"moderation must be one of {', '.join(allowed)}, got {moderation!r}.")
 
 
 def check_regression_targets(y: AnyArray) -> Array:

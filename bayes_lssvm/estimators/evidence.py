@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -15,17 +15,32 @@ from ..base.memory import require_matrices
 from ..base.provenance import provenance
 from ..base.typing import AnyArray, Array
 from ..kernels import ARD, Kernel, as_kernel
+from ..levels.default_prior import default_prior
 from ..levels.level1 import DualPosterior
 from ..levels.level3 import DEFAULT_PRIOR_SD, Level3, evaluate
+from ..levels.objective import Objective
 from ..press.selection import PressSelection
+from ..priors import HyperPrior, LogPrior, as_hyper_prior
 from ..search.comparison import Comparison, compare
 from ..search.refinement import Refinement
-from .choice import check_criterion, choose, relevance
+from .choice import check_criterion, choose, relevance, with_prior
 from .common import LSSVMBase
 from .state import design_state, restore_design, save, surface_state, with_surface
 
 _MATRICES_IN_FIT = 6
 _IRRELEVANT = 100.0  # of √d, the scale of inputs that matter
+
+Prior = HyperPrior | LogPrior | str | None
+
+
+def check_prior(prior: Prior) -> None:
+    """Refuse what is no prior."""
+    named = isinstance(prior, str) and prior == "flat"
+    if prior is not None and not named and not isinstance(prior, HyperPrior | LogPrior):
+        raise ValueError(
+            'prior must be None for the default, "flat" for the papers\' rule, or an object of bayes_lssvm.priors; got '
+            f"{prior!r}."
+        )
 
 
 class EvidenceLSSVM(LSSVMBase):
@@ -50,6 +65,7 @@ class EvidenceLSSVM(LSSVMBase):
         refine: bool = True,
         occam: bool = True,
         criterion: str = "evidence",
+        prior: Prior = None,
         prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
         standardise: bool = True,
         random_state: int = 0,
@@ -58,6 +74,7 @@ class EvidenceLSSVM(LSSVMBase):
         self.refine = refine
         self.occam = occam
         self.criterion = criterion
+        self.prior = prior
         self.prior_sd = prior_sd
         self.standardise = standardise
         self.random_state = random_state
@@ -72,6 +89,7 @@ class EvidenceLSSVM(LSSVMBase):
         """Design the model and return the kernel matrix, for what the classifier adds."""
         kernel = as_kernel(self.kernel, X.shape[1])
         check_criterion(self.criterion, kernel, self.refine)
+        check_prior(self.prior)
         require_matrices(
             len(X),
             _MATRICES_IN_FIT,
@@ -86,6 +104,7 @@ class EvidenceLSSVM(LSSVMBase):
             refine_kernel=self.refine,
             occam=self.occam,
             prior_sd=self.prior_sd,
+            prior=self._hyper_prior(kernel, inputs, y),
             seed=self.random_state,
         )
         self.kernel_, self.columns_ = chosen.kernel, chosen.columns
@@ -97,8 +116,34 @@ class EvidenceLSSVM(LSSVMBase):
         self.posterior_ = DualPosterior.from_kernel_matrix(self.kernel_, self.X_fit_, K, y, mu=mu, zeta=zeta)
         self.provenance_ = provenance(settings=self.get_params(deep=False), data=(X, y))
         self._publish()
+        if chosen.log_evidence is not None:
+            self.log_evidence_ = chosen.log_evidence
         self._warn()
         return K
+
+    def _hyper_prior(self, kernel: Kernel, X: Array, y: Array) -> HyperPrior | None:
+        """The prior of the design; None for the papers' rule."""
+        if not self.has_prior:
+            return None
+        if self.prior is None:
+            return default_prior(kernel, X, y, classes=bool(np.all(np.abs(y) == 1.0)))
+        return as_hyper_prior(self.prior)  # type: ignore[arg-type]  # checked before
+
+    @property
+    def has_prior(self) -> bool:
+        """Whether the design is by Laplace's evidence with a prior in it, and not by the papers' rule or PRESS."""
+        by_evidence = self.criterion == "evidence" and self.prior != "flat"
+        return by_evidence and (self.prior is not None or self.occam)
+
+    def _objective(self) -> Callable[[Kernel], Objective]:
+        """The evidence of a kernel on the training data, with its prior in it."""
+
+        def of(kernel: Kernel) -> Objective:
+            prior = self._hyper_prior(kernel, self.X_fit_, self.y_fit_)
+            assert prior is not None
+            return with_prior(self.X_fit_, self.y_fit_, prior)
+
+        return of
 
     def _new_inputs(self, X: Any) -> Array:
         """Standardised inputs, without the columns that were removed."""
@@ -129,20 +174,20 @@ class EvidenceLSSVM(LSSVMBase):
             return
         level2 = self.level3_.level2
         if level2.status == "no signal":
+            gain = max(level2.log_gain, 0.0)  # a prior may keep γ where there is less than none
             warn(
-                f"No signal: with {self.kernel_!s} the model explains the targets only {level2.log_gain:.2f} nats "
-                "better than noise alone, so predictions are close to the targets' mean. Other inputs or kernels may "
-                "say more.",
+                f"No signal: with {self.kernel_!s} the model explains the targets only {gain:.2f} nats better than "
+                "noise alone, so predictions are close to the targets' mean. Other inputs or kernels may say more.",
                 NoSignalWarning,
             )
         elif level2.status == "interpolation":
             warn(
                 f"Interpolation: the evidence grows up to the largest γ that can be told from infinity "
                 f"({level2.gamma:.3g}), as it does for targets without noise. 1/ζ and the error bars are then bounds "
-                f"set by rounding.{self._repeats()}",
+                f"set by rounding.{self._repeats()}{self._rather_a_prior()}",
                 InterpolationWarning,
             )
-        elif self.occam and self.level3_.occam_capped:
+        elif self.occam and self.level3_.occam_capped and not self.has_prior:  # Laplace's evidence has no 5.3 in it
             warn(
                 f"γ_eff = {level2.gamma_eff:.4g} of N = {level2.n} is so close to 1 or N that eq 5.3 diverges there; "
                 "the Occam factor was bounded by the prior's width. Prefer occam=False for these data.",
@@ -181,6 +226,12 @@ class EvidenceLSSVM(LSSVMBase):
             f" {repeats} of {len(self.X_fit_)} rows repeat another one with its target, and such rows let the evidence "
             "grow without limit: leave repeats out and fit again."
         )
+
+    def _rather_a_prior(self) -> str:
+        """A sentence for labels that the papers' rule takes for targets without noise."""
+        if self.has_prior or not np.all(np.abs(self.y_fit_) == 1.0):
+            return ""
+        return " prior=None, the default, keeps labels from being taken for targets without noise."
 
     def _edges(self) -> tuple[str, ...]:
         """Parameters at an edge of the search that tell of a wrong kernel."""
@@ -231,6 +282,7 @@ class EvidenceLSSVM(LSSVMBase):
             occam=self.occam,
             prior_sd=self.prior_sd,
             prior_probabilities=prior_probabilities,
+            objective=self._objective() if self.has_prior else None,
             seed=self.random_state,
             progress=progress,
         )
@@ -258,3 +310,4 @@ class EvidenceLSSVM(LSSVMBase):
         """What was found, from a state."""
         restore_design(self, state)
         self._publish()
+        self.log_evidence_ = float(state.header.get("log_evidence", self.log_evidence_))  # absent from older files

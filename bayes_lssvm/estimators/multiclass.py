@@ -26,6 +26,7 @@ from ..multiclass.decodings import (
     PROBABILISTIC,
     bayes_log_posterior,
     couple_pairwise,
+    default_decoding,
     hamming_scores,
     loss_scores,
     require_pairs,
@@ -34,7 +35,9 @@ from ..multiclass.design import SharedDesign, design_shared
 from ..multiclass.members import Complaint, Keeper, fit_members, has_ratio, log_ratio_of, output_of
 from .binary import BinaryLSSVC
 from .common import MIN_POINTS, ClassFrequencies, ClassPrior, LSSVMBase, check_moderation, resolve_costs
+from .evidence import Prior, check_prior
 
+_MOVED_BY_PRIORS = ("bayes", "coupling")  # probabilities at one prior give those at any other
 _SUREST = 1e8  # nats: members that interpolate are surer than this by rounding alone
 
 
@@ -69,9 +72,10 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         An object of `bayes_lssvm.kernels`, or one of "linear", "poly2", "poly3", "rbf", "ard", "mlp".
     coding : {"ovo", "ova", "moc", "ecoc", "exhaustive"} or array of shape (M, L), default "ovo"
         The code book: by name, or as a matrix over {−1, 0 (don't care), +1} with a row for each of `classes_`.
-    decoding : str, default "bayes"
-        "bayes" (eqs 17–20), "bayes-sequential" or "bayes-printed" (other readings of eq 20), "hamming", "loss" (squared
-        errors), "hinge" (the loss of SVMs), or "coupling" (pairwise, for coding="ovo").
+    decoding : str, default "auto"
+        "coupling" (pairwise, for coding="ovo"), "bayes" (eqs 17–20), "bayes-sequential" or "bayes-printed" (other
+        readings of eq 20), "hamming", "loss" (squared errors) or "hinge" (the loss of SVMs). "auto" is coupling for one
+        versus one and Bayes' rule for other codes.
     shared_kernel : bool, default False
         One kernel for all members, at the maximum of the sum of their evidences, instead of one each. Members without
         don't cares then share nearly all of the work.
@@ -86,8 +90,12 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         P(c) where new data come from, in the order of `classes_` or by label; the training frequencies by default.
     costs : array of shape (M, M) or None
         costs[i][j]: cost of deciding for class j where class i is true; 0 and 1 by default.
-    moderation : {"class", "target", "softmax"}, default "class"
-        Form of the members' moderated output: paper 0's, paper 2's (eq 11), or the logistic function.
+    moderation : {"loo", "class", "target", "softmax"}, default "loo"
+        Form of the members' moderated output: by leave-one-out outputs, paper 0's, paper 2's (eq 11), or the logistic
+        function.
+    prior : HyperPrior, Normal, Box, Gamma, "flat" or None
+        Of the members' hyperparameters, as in `BayesianLSSVC`; members that share a kernel are designed by the papers'
+        rule, whatever it is.
     prior_sd : float or pair of floats, default 3.0
         Widths of the prior of log μ and log ζ.
     standardise : bool, default True
@@ -122,7 +130,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
     >>> model.code_book_.shape
     (3, 3)
     >>> round(model.score(*iris.Xy), 2)
-    0.98
+    0.99
     """
 
     classes_: AnyArray
@@ -135,14 +143,15 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         kernel: Kernel | str = "rbf",
         *,
         coding: Any = "ovo",
-        decoding: str = "bayes",
+        decoding: str = "auto",
         shared_kernel: bool = False,
         member: BaseEstimator | None = None,
         refine: bool = True,
         occam: bool = True,
         class_prior: ClassPrior = None,
         costs: Any = None,
-        moderation: str = "class",
+        moderation: str = "loo",
+        prior: Prior = None,
         prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
         standardise: bool = True,
         n_jobs: int | None = None,
@@ -159,6 +168,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         self.class_prior = class_prior
         self.costs = costs
         self.moderation = moderation
+        self.prior = prior
         self.prior_sd = prior_sd
         self.standardise = standardise
         self.n_jobs = n_jobs
@@ -178,7 +188,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
                 f"{self.classes_.tolist()[0]!r}."
             )
         counts = np.bincount(labels)
-        self.training_frequencies_ = counts / len(y)
+        self.training_frequencies_, self.n_samples_ = counts / len(y), len(y)
         self.code_book_ = code_book(self.coding, len(self.classes_), seed=self.random_state)
         self._check_settings(counts)
         kernel = None if self.member is not None else as_kernel(self.kernel, X.shape[1])
@@ -220,9 +230,14 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         return self.design_
 
     def _shares_work(self, kernel: Kernel) -> bool:
-        """Whether one decomposition serves all members: one kernel, and for kernels that are given the same inputs."""
+        """Whether one decomposition serves all members.
+
+        By shared_kernel=True, or where nothing differs: a kernel that is given, the same inputs, and the papers' rule,
+        by which members that share their work are designed.
+        """
         given = not self.refine or kernel.log_params.size == 0
-        return self.shared_kernel or (given and not has_dont_cares(self.code_book_))
+        papers = self.prior == "flat" or (self.prior is None and not self.occam)
+        return self.shared_kernel or (given and papers and not has_dont_cares(self.code_book_))
 
     def _binary_estimator(self) -> BaseEstimator:
         if self.member is not None:
@@ -232,6 +247,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
             refine=self.refine,
             occam=self.occam,
             moderation=self.moderation,
+            prior=self.prior,
             prior_sd=self.prior_sd,
             standardise=False,
             random_state=self.random_state,
@@ -243,6 +259,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         check_moderation(self.moderation)
         if self.decoding == "coupling":
             require_pairs(self.code_book_)
+        check_prior(self.prior)
         if self.member is not None and self.shared_kernel:
             raise ValueError(
                 "shared_kernel=True designs the members itself; leave member=None, or shared_kernel=False."
@@ -297,7 +314,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
     def state(self) -> State:
         """What was found with LS-SVM members: each of them, or what members that share a kernel are designed from."""
         found = State(
-            {"log_evidence": self.log_evidence_},
+            {"log_evidence": self.log_evidence_, "n_samples": self.n_samples_},
             {"code_book": self.code_book_, "frequencies": self.training_frequencies_},
         )
         if self.design_ is not None:
@@ -314,6 +331,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         state.require_shapes({"classes": (classes,), "frequencies": (classes,), "code_book": (classes, bits)})
         self.classes_, self.code_book_ = arrays["classes"], code_book(arrays["code_book"], classes)
         self.training_frequencies_, self.log_evidence_ = arrays["frequencies"], float(header["log_evidence"])
+        self.n_samples_ = int(header.get("n_samples", 0))  # absent from older files
         self.standardiser_, self.n_features_in_ = Standardiser.identity(d), d
         self.provenance_, self.design_ = header["provenance"], None
         if "shared_kernel" in header:
@@ -368,11 +386,34 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         return None if given is None else resolve_costs(given, self.classes_)
 
     def _log_posterior(self, X: Any, class_prior: ClassPrior) -> Array:
-        ratios, prior = self.log_ratios(X), self._prior(class_prior)
-        if self.decoding == "coupling":
-            logs = np.log(couple_pairwise(self.code_book_, ratios)) + np.log(prior)
-            return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
-        return bayes_log_posterior(self.code_book_, ratios, prior, rule=BAYESIAN[self.decoding])
+        """Log P(c | x) under a prior of the classes; of shape (n, M), normalised to rounding."""
+        ratios, prior, decoding = self.log_ratios(X), self._prior(class_prior), self._decoding
+        if decoding not in _MOVED_BY_PRIORS:
+            return self._never_certain(bayes_log_posterior(self.code_book_, ratios, prior, rule=BAYESIAN[decoding]))
+        frequencies = self.training_frequencies_
+        if decoding == "coupling":
+            logs = np.log(couple_pairwise(self.code_book_, ratios, frequencies))
+        else:
+            logs = bayes_log_posterior(self.code_book_, ratios, frequencies)
+        logs = self._never_certain(logs) + np.log(prior / frequencies)
+        return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
+
+    def _never_certain(self, logs: Array) -> Array:
+        """Log probabilities with (N + M)⁻² for every class: more than N points cannot teach.
+
+        One in N would be the rule of succession, which is too much where classes are easy to tell apart. The papers'
+        forms are left as they are, and so is a single member, whose log odds are bounded already.
+        """
+        count = len(self.classes_)
+        if self.moderation != "loo" or count == 2 or not self.n_samples_:
+            return np.asarray(logs)
+        floor = float(self.n_samples_ + count) ** -2
+        return np.asarray(np.logaddexp(logs + np.log1p(-count * floor), np.log(floor)))
+
+    @property
+    def _decoding(self) -> str:
+        """The decoding, where "auto" has been settled by the code."""
+        return default_decoding(self.code_book_) if self.decoding == "auto" else self.decoding
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, *, class_prior: ClassPrior = None) -> Array:

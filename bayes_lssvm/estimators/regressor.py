@@ -26,6 +26,9 @@ class BayesianLSSVR(RegressorMixin, EvidenceLSSVM):  # type: ignore[misc]
         Whether the evidence that selects them has the Occam factor (5.2, 5.3) or is p(D | μ_MP, ζ_MP) alone.
     criterion : {"evidence", "press", "press-br", "press-laplace", "press-curvature"}, default "evidence"
         What chooses them: the evidence, or leave-one-out errors with γ (paper 1), as in `BayesianLSSVC`.
+    prior : HyperPrior, Normal, Box, Gamma, "flat" or None
+        Prior of log μ, log ζ and the kernel's log parameters in the evidence that chooses them. By default a weak,
+        proper one in the units of the targets; "flat" is the papers' rule (5.2), and so is occam=False.
     prior_sd : float or pair of floats, default 3.0
         Widths of the prior of log μ and log ζ, the denominator of the Occam factor.
     standardise : bool, default True

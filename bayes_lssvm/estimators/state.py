@@ -16,6 +16,7 @@ from ..kernels import Kernel, kernel_from_dict
 from ..levels.level1 import DualPosterior
 from ..levels.level2 import Level2, Mode, Status
 from ..levels.level3 import ErrorBars, Level3
+from ..priors import HyperPrior, LogPrior, as_hyper_prior, hyper_prior_from_dict
 
 Model = TypeVar("Model")
 KINDS = ("BayesianLSSVC", "BayesianLSSVR")
@@ -74,6 +75,8 @@ def with_surface(cls: type[Model], state: State) -> Model:
 def _plain(value: Any) -> Any:
     if isinstance(value, Kernel):
         return {"kernel": value.to_dict()}
+    if isinstance(value, HyperPrior | LogPrior):
+        return {"prior": as_hyper_prior(value).to_dict()}
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, np.generic):
@@ -90,6 +93,8 @@ def _plain(value: Any) -> Any:
 def _unplain(value: Any) -> Any:
     if isinstance(value, dict) and set(value) == {"kernel"}:
         return kernel_from_dict(value["kernel"])
+    if isinstance(value, dict) and set(value) == {"prior"}:
+        return None if value["prior"] is None else hyper_prior_from_dict(value["prior"])
     if isinstance(value, dict) and set(value) == {"mapping"}:
         return {k: _unplain(v) for k, v in value["mapping"]}
     return value
@@ -106,6 +111,7 @@ def design_state(model: Any) -> State:
         "columns": model.columns_.tolist(),
         "intercept": posterior.intercept,
         "level3": asdict(model.level3_),
+        "log_evidence": model.log_evidence_,
     }
     arrays = {
         "X": posterior.X,

@@ -149,7 +149,7 @@ def log_evidence_gradient(reduction: Reduction, mu: float, zeta: float) -> Array
 
 def log_evidence_hessian(reduction: Reduction, mu: float, zeta: float) -> Array:
     """Exact Hessian of log p(D | μ, ζ) in (log μ, log ζ), of shape (2, 2), in O(N)."""
-    return reduction.evidence_hessian(mu, zeta)
+    return reduction.local_evidence(mu, zeta).hessian
 
 
 def j4(reduction: Reduction, gamma: Array | float, target: AnyArray | None = None) -> Array:

@@ -19,6 +19,7 @@ du = −μ·αᵀdΩα, dp = −2μs·αᵀdΩβ, dr = −μs²(2αᵀdΩη + β
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,13 +28,14 @@ import numpy as np
 from ..base.typing import Array
 from ..linalg.reduction import Reduction
 from ..priors import LogPrior
-from .level2 import MIN_GAMMA_LAMBDA, SCAN_STEP, Level2, at_gamma, log_evidence, log_evidence_gradient
+from .level2 import MIN_GAMMA_LAMBDA, SCAN_STEP, Level2, at_gamma
 
 _WORTH_CLIMBING = 5.0  # nats behind the best peak of the scan
 _MOST_PEAKS = 4
 _STEPS = 60
 _LARGEST_STEP = 2.0
-_SHORT = 1e-3  # a step within reach of Newton's method
+_SHORT = 1e-4  # a step within reach of Newton's method
+_STILL = 1e-9
 _LEAST_CURVATURE = 1e-3  # at an end of the range, where there is no mode
 _THIRD = 1e-3  # step of the differences of a prior's curvature
 
@@ -63,44 +65,43 @@ class Level2Posterior:
     has_mode: bool
 
 
-class _Peak(NamedTuple):
+class _Local(NamedTuple):
+    """The log density at a point, its gradient, and minus its Hessian."""
+
     position: Array
     value: float
+    gradient: Array
+    precision: Array
+
+
+Priors = tuple[LogPrior, LogPrior]
 
 
 def most_probable(reduction: Reduction, prior_mu: LogPrior, prior_zeta: LogPrior) -> Level2Posterior:
     """The best mode over the whole range of γ: peaks of a scan, each climbed by Newton's method in O(N) a step."""
     priors = (prior_mu, prior_zeta)
-    peaks = _scanned_peaks(reduction, priors)
-    best = max((_climbed(reduction, priors, peak) for peak in peaks), key=lambda peak: peak.value)
-    mu, zeta = np.exp(best.position)
-    precision = _precision(reduction, priors, best.position)
-    gradient = _gradient(reduction, priors, best.position)
-    curvatures = np.linalg.eigvalsh(precision)
-    has_mode = bool(curvatures[0] > 0.0 and np.abs(gradient).max() < 1e-3 * max(1.0, curvatures[-1]))
+    climbed = [_climbed(reduction, priors, start) for start in _scanned_peaks(reduction, priors)]
+    best = max(climbed, key=lambda peak: peak.value)
+    mu, zeta = np.exp(best.position).tolist()
+    curvatures = np.linalg.eigvalsh(best.precision)
+    has_mode = bool(curvatures[0] > 0.0 and np.abs(best.gradient).max() < 1e-3 * max(1.0, curvatures[-1]))
     volume = float(np.log(2.0 * np.pi) - 0.5 * np.log(np.maximum(curvatures, _LEAST_CURVATURE)).sum())
-    level2 = at_gamma(reduction, float(zeta / mu), float(mu))
-    return Level2Posterior(level2, best.value, precision, best.value + volume, has_mode)
+    level2 = at_gamma(reduction, zeta / mu, mu)
+    return Level2Posterior(level2, best.value, best.precision, best.value + volume, has_mode)
 
 
-def _density(reduction: Reduction, priors: tuple[LogPrior, LogPrior], x: Array) -> float:
+def _local(reduction: Reduction, priors: Priors, x: Array) -> _Local | None:
+    """The density around a point; None outside the prior's support, or beyond the largest γ."""
     own = sum(float(prior.log_density(x[i])) for i, prior in enumerate(priors))
     if not np.isfinite(own) or x[1] - x[0] > np.log(reduction.gamma_max):
-        return -np.inf
-    return log_evidence(reduction, *np.exp(x).tolist()) + own
+        return None
+    found = reduction.local_evidence(*np.exp(x).tolist())
+    slope = np.array([float(prior.gradient(x[i])) for i, prior in enumerate(priors)])
+    bend = np.array([float(prior.curvature(x[i])) for i, prior in enumerate(priors)])
+    return _Local(x, found.value + own, found.gradient + slope, np.diag(bend) - found.hessian)
 
 
-def _gradient(reduction: Reduction, priors: tuple[LogPrior, LogPrior], x: Array) -> Array:
-    own = np.array([float(prior.gradient(x[i])) for i, prior in enumerate(priors)])
-    return log_evidence_gradient(reduction, *np.exp(x).tolist()) + own
-
-
-def _precision(reduction: Reduction, priors: tuple[LogPrior, LogPrior], x: Array) -> Array:
-    own = np.array([float(prior.curvature(x[i])) for i, prior in enumerate(priors)])
-    return np.diag(own) - reduction.evidence_hessian(*np.exp(x).tolist())
-
-
-def _scanned_peaks(reduction: Reduction, priors: tuple[LogPrior, LogPrior]) -> list[_Peak]:
+def _scanned_peaks(reduction: Reduction, priors: Priors) -> list[_Local]:
     """Peaks over a grid of log γ of the density with log μ at its best, the promising ones."""
     high = float(np.log(reduction.gamma_max))
     low = min(float(np.log(MIN_GAMMA_LAMBDA / reduction.lambda_max)), high - 1.0)
@@ -114,11 +115,12 @@ def _scanned_peaks(reduction: Reduction, priors: tuple[LogPrior, LogPrior]) -> l
     tops = np.flatnonzero((values >= padded[:-2]) & (values > padded[2:]))
     tops = tops[np.argsort(-values[tops])][:_MOST_PEAKS]
     close = [k for k in tops.tolist() if values[k] > values[tops[0]] - _WORTH_CLIMBING]
-    positions = [np.array([u[k], u[k] + grid[k]]) for k in close]
-    return [_Peak(x, _density(reduction, priors, x)) for x in positions]
+    # a shade below the largest γ, which rounding may put it above
+    starts = [_local(reduction, priors, np.array([u[k], u[k] + min(grid[k], high - 1e-9)])) for k in close]
+    return [start for start in starts if start is not None]
 
 
-def _best_log_mu(m: int, q1: Array, log_gamma: Array, priors: tuple[LogPrior, LogPrior]) -> Array:
+def _best_log_mu(m: int, q1: Array, log_gamma: Array, priors: Priors) -> Array:
     """The best log μ for each γ: Newton's method on ½(N−1)u − ½e^u q_1 + priors, concave for log-concave priors."""
     lows, highs = zip(priors[0].support, priors[1].support, strict=True)
     low, high = np.maximum(lows[0], lows[1] - log_gamma), np.minimum(highs[0], highs[1] - log_gamma)
@@ -135,41 +137,28 @@ def _best_log_mu(m: int, q1: Array, log_gamma: Array, priors: tuple[LogPrior, Lo
     return u
 
 
-def _climbed(reduction: Reduction, priors: tuple[LogPrior, LogPrior], peak: _Peak) -> _Peak:
+def _climbed(reduction: Reduction, priors: Priors, here: _Local) -> _Local:
     """Damped Newton steps; a direction of the wrong curvature is climbed along its slope, and a prior's end is kept."""
-    x, value = peak
     low, high = np.array([prior.support for prior in priors]).T
     for _ in range(_STEPS):
-        curvatures, axes = np.linalg.eigh(_precision(reduction, priors, x))
-        step = axes @ ((axes.T @ _gradient(reduction, priors, x)) / np.maximum(np.abs(curvatures), _LEAST_CURVATURE))
+        curvatures, axes = np.linalg.eigh(here.precision)
+        step = axes @ ((axes.T @ here.gradient) / np.maximum(np.abs(curvatures), _LEAST_CURVATURE))
         step *= min(1.0, _LARGEST_STEP / max(float(np.abs(step).max()), 1e-300))
+        near = curvatures[0] > 0.0 and np.abs(step).max() < _SHORT
         size = 1.0
         while size > 1e-9:
-            to = np.clip(x + size * step, low, high)
-            if (reached := _density(reduction, priors, to)) >= value:
+            there = _local(reduction, priors, np.clip(here.position + size * step, low, high))
+            # near the mode rounding hides the gain of a step that the gradient still asks for
+            if there is not None and (there.value >= here.value or near):
                 break
             size *= 0.5
         else:
-            break
-        gained, moved = reached - value, float(np.abs(to - x).max())
-        x, value = to, reached
-        if gained < 1e-12 * max(1.0, abs(value)) and moved < 1e-4:
-            break
-    return _polished(reduction, priors, _Peak(x, value))
-
-
-def _polished(reduction: Reduction, priors: tuple[LogPrior, LogPrior], peak: _Peak) -> _Peak:
-    """Two last Newton steps by the gradient alone: rounding of the density hides the mode's last digits."""
-    x = peak.position
-    for _ in range(2):
-        precision = _precision(reduction, priors, x)
-        if np.linalg.eigvalsh(precision)[0] <= 0.0:
-            return peak
-        step = np.linalg.solve(precision, _gradient(reduction, priors, x))
-        if np.abs(step).max() > _SHORT:  # at an end of the range, where there is no mode
-            return peak
-        x = x + step
-    return _Peak(x, _density(reduction, priors, x))
+            return here
+        moved = float(np.abs(there.position - here.position).max())
+        here = there
+        if moved < _STILL:
+            return here
+    return here
 
 
 class LaplaceDerivative(NamedTuple):
@@ -184,9 +173,9 @@ class LaplaceDerivative(NamedTuple):
 
 def laplace_derivative(
     found: Level2Posterior,
-    priors: tuple[LogPrior, LogPrior],
-    q: tuple[float, float, float, float],
-    tr: tuple[float, float, float],
+    priors: Priors,
+    q: Sequence[float],
+    tr: Sequence[float],
 ) -> LaplaceDerivative:
     """How Laplace's evidence changes with Ω: explicitly, through the volume, and through the mode that moves with Ω.
 

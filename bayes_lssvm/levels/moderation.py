@@ -1,7 +1,9 @@
 """Moderated outputs: class probabilities with the weights integrated out, and the decisions they imply.
 
-Three forms, each with class priors P(y) and misclassification costs:
+Four forms, each with class priors P(y) and misclassification costs:
 
+"loo"      a logistic map of z fitted to exact leave-one-out outputs (`levels.logistic_map`), the default: it holds
+           where the model interpolates, and where classes or rows are uneven.
 "class"    paper 0 (3.8–3.17): Gaussian errors around the projected class centres m̂_d•,
                p(x | y = •1) = Normal(m_e•; 0, 1/ζ_* + σ_e•²),      P(y | x) ∝ P(y) p(x | y).
 "target"   paper 2 (eqs 10, 11): Gaussian errors around the targets ±1,
@@ -22,10 +24,12 @@ from scipy.special import expit
 
 from ..base.typing import Array
 from .level1 import ClassCentres, ClassMoments, DualPosterior
+from .logistic_map import LogisticMap
 
-Moderation = Literal["class", "target", "softmax"]
+Moderation = Literal["loo", "class", "target", "softmax"]
 _LARGEST_DIAGONAL = 1e100
-MODERATIONS: tuple[str, ...] = ("class", "target", "softmax")
+MODERATIONS: tuple[str, ...] = ("loo", "class", "target", "softmax")
+PAPERS_MODERATIONS: tuple[str, ...] = MODERATIONS[1:]
 
 
 class Discriminant(NamedTuple):
@@ -63,6 +67,7 @@ def log_odds(
     prior_plus: float,
     training_plus: float,
     moderation: Moderation = "class",
+    loo: LogisticMap | None = None,
 ) -> Array:
     """Log P(y=+1 | x) − log P(y=−1 | x) for each row of X.
 
@@ -71,7 +76,9 @@ def log_odds(
     prior_plus : float
         P(y = +1).
     training_plus : float
-        N₊/N, which the softmax form has built in.
+        N₊/N, which the softmax form and the map have built in.
+    loo : LogisticMap
+        What moderation="loo" needs.
     """
     X = within_range(posterior, X)
     prior = float(np.log(prior_plus) - np.log1p(-prior_plus))
@@ -80,8 +87,11 @@ def log_odds(
     z, variance = posterior.latent_moments(X)
     if moderation == "target":
         return target_log_odds(z, variance, posterior.zeta) + prior
+    training = float(np.log(training_plus) - np.log1p(-training_plus))
     if moderation == "softmax":
-        return softmax_log_odds(z, variance) + prior - float(np.log(training_plus) - np.log1p(-training_plus))
+        return softmax_log_odds(z, variance) + prior - training
+    if moderation == "loo" and loo is not None:
+        return loo.log_odds(z, variance) + prior - training
     raise ValueError(f"moderation must be one of {', '.join(MODERATIONS)}, got {moderation!r}.")
 
 

@@ -40,6 +40,7 @@ from .level2_posterior import Level2Posterior, laplace_derivative, most_probable
 from .level3 import DEFAULT_PRIOR_SD, log_occam, occam_slope
 
 BOUNDARY_MARGIN = 10.0  # nats
+_BLOCK = 256  # rows at a time
 
 
 @dataclass(frozen=True)
@@ -136,28 +137,32 @@ class Objective:
         y = self.y - np.average(self.y, weights=w)
         alpha = inverse.apply(y)
         R = mirror_lower(inverse.lower()).T
-        thin = R if w is None else R / w  # RW⁻¹
-        beta = product(thin, alpha)
-        eta = product(thin, beta)
-        second = square(R) if w is None else product(thin, R)  # RW⁻¹R
-        left, right = (alpha, beta) if w is None else (alpha / w, beta / w)
-        q = (float(y @ alpha), float(left @ alpha), float(left @ beta), float(right @ beta))
-        tr = (
-            float(np.trace(thin)),
-            float(np.einsum("ij,ji->", thin, thin)),
-            float(np.einsum("ij,ij->", thin, second if w is None else second / w[:, None])),
-        )
-        c = laplace_derivative(found, priors, q, tr)
-        W = product(thin, second)
-        W *= c.cube
-        second *= c.square
-        W += second
-        R *= -0.5
-        W += R
+        noise = np.ones(len(y)) if w is None else 1.0 / w  # the diagonal of W⁻¹
+        beta = product(R, noise * alpha)
+        eta = product(R, noise * beta)
+        if w is None:
+            second = square(R)
+            traces = (float(np.trace(R)), squared_norm(R), float(np.einsum("ij,ij->", R, second)))
+        else:
+            thin = R * noise  # RW⁻¹
+            second = product(thin, R)
+            third = np.einsum("ij,ij->i", thin, second) @ noise
+            traces = (float(np.trace(thin)), float(np.einsum("ij,ji->", thin, thin)), float(third))
+        moments = [
+            float(v) for v in (y @ alpha, alpha @ (noise * alpha), alpha @ (noise * beta), beta @ (noise * beta))
+        ]
+        c = laplace_derivative(found, priors, moments, traces)
         vectors = np.stack([alpha, beta, eta], axis=1)  # [N, 3]
         forms = np.array([[c.own, c.mixed, c.far], [c.mixed, c.far, 0.0], [c.far, 0.0, 0.0]])
-        W += product(vectors, np.ascontiguousarray((vectors @ forms).T))
-        return W
+        right = np.ascontiguousarray((vectors @ forms).T)
+        # a block of rows of W needs the same rows of R only, and takes their place
+        for start in range(0, len(y), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            block = product(c.cube * noise * R[rows], second)
+            block += c.square * second[rows]
+            block -= 0.5 * R[rows]
+            R[rows] = block + product(np.ascontiguousarray(vectors[rows]), right)
+        return R
 
     def joint(self, kernel: Kernel, log_gamma: float) -> JointEvaluation:
         """Log p(D | γ, θ), μ eliminated, without the Occam factor; every step costs one Cholesky factor."""

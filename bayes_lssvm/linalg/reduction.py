@@ -51,6 +51,14 @@ class SpectralSums(NamedTuple):
     w: Array
 
 
+class LocalEvidence(NamedTuple):
+    """log p(D | μ, ζ) at a point, with its gradient of shape (2,) and Hessian of shape (2, 2) in (log μ, log ζ)."""
+
+    value: float
+    gradient: Array
+    hessian: Array
+
+
 class Reduction(Protocol):
     """What levels 2 and 3 need to know of a kernel matrix and L sets of targets; as a rule there is one, and L = 1.
 
@@ -101,8 +109,8 @@ class Reduction(Protocol):
     def components(self) -> tuple[Array, Array]:
         """Eigenvalues as they were computed, the known zeros left out, and t_i² of the first set of targets."""
 
-    def evidence_hessian(self, mu: float, zeta: float) -> Array:
-        """Exact Hessian of log p(D | μ, ζ) in (log μ, log ζ), of shape (2, 2), in O(N)."""
+    def local_evidence(self, mu: float, zeta: float) -> LocalEvidence:
+        """Log p(D | μ, ζ) with its gradient and Hessian in (log μ, log ζ), in O(N)."""
 
 
 def reflector(x: Array) -> tuple[Array, float]:

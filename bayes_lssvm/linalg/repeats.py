@@ -21,7 +21,15 @@ from scipy.linalg import eigh
 from ..base.rows import GroupedRows
 from ..base.typing import AnyArray, Array
 from .blas import product
-from .reduction import Reduction, SpectralSums, back_from_complement, centre_and_reflect, log_constant, without_rounding
+from .reduction import (
+    LocalEvidence,
+    Reduction,
+    SpectralSums,
+    back_from_complement,
+    centre_and_reflect,
+    log_constant,
+    without_rounding,
+)
 from .spectrum import CentredSpectrum, TridiagonalReduction
 
 FEWEST = 3  # distinct inputs that a reduction needs
@@ -92,9 +100,14 @@ class RepeatedReduction:
         """Eigenvalues of the weighted matrix, and t_i²."""
         return self.distinct.components()
 
-    def evidence_hessian(self, mu: float, zeta: float) -> Array:
-        """Exact Hessian of log p(D | μ, ζ) in (log μ, log ζ); the groups add ½(N−G) log ζ − ½ζSS."""
-        return self.distinct.evidence_hessian(mu, zeta) - np.diag([0.0, 0.5 * zeta * self.within])
+    def local_evidence(self, mu: float, zeta: float) -> LocalEvidence:
+        """Log p(D | μ, ζ) with its derivatives in (log μ, log ζ); the groups add ½(N−G) log ζ − ½ζSS."""
+        between = self.distinct.local_evidence(mu, zeta)
+        within = 0.5 * (self.n_zeros * np.log(zeta / (2.0 * np.pi)) - zeta * self.within)
+        value = between.value + float(within) + self.log_constant - self.distinct.log_constant
+        slope = np.array([0.0, 0.5 * (self.n_zeros - zeta * self.within)])
+        bend = np.diag([0.0, 0.5 * zeta * self.within])
+        return LocalEvidence(value, between.gradient + slope, between.hessian - bend)
 
 
 def reduced(K: Array, y: Array, rows: GroupedRows | None = None) -> Reduction:

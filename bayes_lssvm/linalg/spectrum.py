@@ -19,6 +19,7 @@ from ..base.typing import AnyArray, Array
 from .blas import product, squared_norm
 from .reduction import (
     TINY,
+    LocalEvidence,
     SpectralSums,
     back_from_complement,
     centre_and_reflect,
@@ -166,36 +167,33 @@ class TridiagonalReduction:
         eigenvalues, vectors = eigh_tridiagonal(self.diagonal, self.off_diagonal)
         return eigenvalues, np.square(product(np.asfortranarray(vectors).T, self.targets[0]))
 
-    def evidence_hessian(self, mu: float, zeta: float) -> Array:
-        """Exact Hessian of log p(D | μ, ζ) in (log μ, log ζ).
+    def local_evidence(self, mu: float, zeta: float) -> LocalEvidence:
+        """Log p(D | μ, ζ) with its derivatives in (log μ, log ζ), from two factorisations.
 
         With s = μ/ζ, log p = ½(N−1) log μ − ½ log_det(s) − ½ μ q_1(s) + const; the chain rule from (log μ, log s).
-        """
-        s = mu / zeta
-        sums = self.sums(np.array([1.0 / s]))
-        tr2, q3 = self._second_order(s)
-        mm, ms = -0.5 * mu * float(sums.q1[0]), 0.5 * mu * s * float(sums.q2[0])
-        ss = -0.5 * s * float(sums.tr1[0]) + 0.5 * s**2 * tr2 + ms - mu * s**2 * q3
-        return np.array([[mm + 2.0 * ms + ss, -(ms + ss)], [-(ms + ss), ss]])
-
-    def _second_order(self, s: float) -> tuple[float, float]:
-        """tr_2 and q_3 at s = 1/γ.
-
         For i < j, G = (T + s)⁻¹ has G_ij = G_jj Π_{k=i}^{j−1} (−e_k/d⁺_k), so that Σ_{i<j} G_ij² = G_jj² S_j with the
         recurrence S_{j+1} = r_j(1 + S_j), r_j = (e_j/d⁺_j)²: a bidiagonal system.
         """
+        m, s = len(self.diagonal), mu / zeta
         shift = np.array([s])
-        forward, backward = (
-            self._factorise(shift, reverse=False)[0][0],
-            self._factorise(shift, reverse=True)[0][0, ::-1],
-        )
-        G = 1.0 / (forward + backward - (self.diagonal + s))
-        r = (self.off_diagonal / forward[:-1]) ** 2
+        forward, L = self._factorise(shift, reverse=False)
+        backward, _ = self._factorise(shift, reverse=True)
+        G = 1.0 / (forward[0] + backward[0, ::-1] - (self.diagonal + s))
+        r = (self.off_diagonal / forward[0, :-1]) ** 2
         band = np.stack([np.ones_like(G), np.append(-r, 0.0)])
         S = solve_banded((1, 0), band, np.append(0.0, r), check_finite=False)
-        _, _, x, _ = lapack.dptsv(self.diagonal + s, self.off_diagonal, self.targets[0])
-        _, _, z, _ = lapack.dptsv(self.diagonal + s, self.off_diagonal, x)
-        return float(np.sum(G**2 * (1.0 + 2.0 * S))), float(np.vdot(x, z))
+        t = self.targets[:1]
+        x = _solved(forward, L, t)
+        z = _solved(forward, L, x)
+        q1 = float(self._q1_alone(backward)[0]) if self.aligned else float(np.vdot(t, x))
+        q2, q3 = float(np.vdot(x, x)), float(np.vdot(x, z))
+        tr1, tr2 = float(G.sum()), float(np.sum(G**2 * (1.0 + 2.0 * S)))
+        value = 0.5 * (m * np.log(mu / (2.0 * np.pi)) - float(log_product(backward)[0]) - mu * q1) + self.log_constant
+        noise = 0.5 * s * (tr1 - mu * q2)
+        mm, ms = -0.5 * mu * q1, 0.5 * mu * s * q2
+        ss = -0.5 * s * tr1 + 0.5 * s**2 * tr2 + ms - mu * s**2 * q3
+        hessian = np.array([[mm + 2.0 * ms + ss, -(ms + ss)], [-(ms + ss), ss]])
+        return LocalEvidence(float(value), np.array([0.5 * (m - mu * q1) - noise, noise]), hessian)
 
 
 def _inverses(gamma: Array) -> Array:
@@ -320,8 +318,8 @@ class CentredSpectrum:
         """λ_i and t_i²."""
         return self.eigenvalues, self.t**2
 
-    def evidence_hessian(self, mu: float, zeta: float) -> Array:
-        """Exact Hessian of log p(D | μ, ζ) in (log μ, log ζ).
+    def local_evidence(self, mu: float, zeta: float) -> LocalEvidence:
+        """Log p(D | μ, ζ) with its derivatives in (log μ, log ζ).
 
         With v = λ/μ + 1/ζ and L = −½ Σ (log v + t²/v): ∂v/∂log μ = −λ/μ and ∂v/∂log ζ = −1/ζ.
         """
@@ -329,6 +327,8 @@ class CentredSpectrum:
         v, t2 = a + c, self.t**2
         first = -0.5 / v + 0.5 * t2 / v**2  # ∂L/∂v
         second = 0.5 / v**2 - t2 / v**3  # ∂²L/∂v²
+        value = -0.5 * float(np.sum(np.log(2.0 * np.pi * v) + t2 / v)) + self.log_constant
         mixed = float(np.sum(second * a * c))
         weights, noise = float(np.sum(second * a**2 + first * a)), float(np.sum(second * c**2 + first * c))
-        return np.array([[weights, mixed], [mixed, noise]])
+        gradient = -np.array([float(np.sum(first * a)), float(np.sum(first * c))])
+        return LocalEvidence(value, gradient, np.array([[weights, mixed], [mixed, noise]]))

@@ -23,7 +23,6 @@ from ..linalg.repeats import reduced, repeated_inputs
 from ..priors import LogPrior
 
 _SMALLEST = 1e-100  # of γλ, whose square must not underflow
-_FARTHEST = 300.0  # of log μ
 _STEP = 1e-3  # of the differences of gradients: their error is of order step⁴
 
 
@@ -133,7 +132,7 @@ class Density:
             members = np.flatnonzero(inside & (group == g))
             try:
                 reduction = self.reduction(self.kernel_at(points[members[0]]))
-            except (NotPositiveSemidefiniteError, ValueError):  # a draw may be too extreme for a kernel
+            except NotPositiveSemidefiniteError:
                 continue
             result[members] = log_evidences(reduction, points[members, 0], points[members, 1]) + prior[members]
             if tick is not None:
@@ -167,9 +166,9 @@ class Level2Density:
         return log_evidence_hessian(self.reduction, *self._within(x)) - _curvatures(self.parts, x)
 
     def _within(self, x: Array) -> tuple[float, float]:
-        """μ and ζ; a line search may look farther than γ, or a double, can go."""
+        """μ and ζ; a line search may look farther than γ can go."""
         low, high = np.log(_SMALLEST / self.reduction.lambda_max), largest_log_gamma(self.reduction)
-        mu = float(np.exp(np.clip(x[0], -_FARTHEST, _FARTHEST)))
+        mu = float(np.exp(x[0]))
         return mu, mu * float(np.exp(min(max(x[1] - x[0], low), high)))
 
 

@@ -93,13 +93,11 @@ class LogMu:
 
     def _deepened(self, m: Array, below: Array, lowest: Array) -> Array:
         """A longer way down where priors far from the data's peak make the density fall more slowly than that."""
-        top = self.log_density(m)
-        top, inside = np.where(np.isfinite(top), top, 0.0), np.isfinite(top)
-        own = 0.5 * (self.n - 1) * (np.exp(-below) - 1.0 + below)  # as far as data go
+        top, own = self.log_density(m), 0.5 * (self.n - 1) * (np.exp(-below) - 1.0 + below)  # as far as data go
         wanted = np.minimum(_DEEP_ENOUGH, own - _SLOWER)
         for _ in range(_MOST_STEPS):
             low = np.maximum(m - below, lowest)
-            shallow = (top - self.log_density(low) < wanted) & (low > lowest) & inside
+            shallow = (top - self.log_density(low) < wanted) & (low > lowest) & np.isfinite(top)
             if not shallow.any():
                 break
             below, wanted = np.where(shallow, 1.3 * below, below), np.where(shallow, _DEEP_ENOUGH, wanted)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit
 
 from ..base.typing import Array
-from ..levels.moderation import MODERATIONS
+from ..levels.moderation import PAPERS_MODERATIONS
 from . import export
 from .density import Density
 from .export import Chains, PosteriorState, Predictive
@@ -201,8 +201,8 @@ class HyperPosterior(PosteriorState):
         """[P(y=−1 | x, D), P(y=+1 | x, D)] for targets ±1: moderated outputs averaged over the posterior."""
         if not np.all(np.abs(self.y) == 1.0):
             raise ValueError("predict_proba needs targets ±1; this posterior was made for real targets.")
-        if moderation not in MODERATIONS:
-            raise ValueError(f"moderation must be one of {', '.join(MODERATIONS)}, got {moderation!r}.")
+        if moderation not in PAPERS_MODERATIONS:
+            raise ValueError(f"moderation must be one of {', '.join(PAPERS_MODERATIONS)}, got {moderation!r}.")
         X = self._new_inputs(X)
         frequency = float(np.mean(self.y > 0))
         plus = frequency if class_prior is None else float(class_prior[1])

@@ -42,7 +42,7 @@ RULES: tuple[str, ...] = ("mixture", "sequential", "printed")
 BAYESIAN: dict[str, Rule] = {"bayes": "mixture", "bayes-sequential": "sequential", "bayes-printed": "printed"}
 """Decodings by Bayes' rule, and how each reads a don't care."""
 
-PROBABILISTIC: tuple[str, ...] = (*BAYESIAN, "coupling")
+PROBABILISTIC: tuple[str, ...] = ("auto", *BAYESIAN, "coupling")
 DECODINGS: tuple[str, ...] = (*PROBABILISTIC, "hamming", "loss", "hinge")
 LOSSES: tuple[str, ...] = ("squared", "hinge")
 
@@ -121,24 +121,33 @@ def loss_scores(code: Array, outputs: Array, *, loss: str = "squared") -> Array:
     return total
 
 
-def couple_pairwise(code: Array, log_ratios: Array) -> Array:
+def default_decoding(code: Array) -> str:
+    """Coupling where there is a member for each pair of classes, Bayes' rule for other codes."""
+    return "coupling" if _has_pairs(code) else "bayes"
+
+
+def couple_pairwise(code: Array, log_ratios: Array, frequencies: Array | None = None) -> Array:
     """Class probabilities from those of all pairs, by least squares; of shape (n, M).
 
     With r_ij = P(i | i or j, x), minimise Σ_i Σ_{j≠i} (r_ji p_i − r_ij p_j)² subject to Σ p = 1, a linear system of
-    M + 1 equations for each x (Wu, Lin and Weng, 2004, their second method). For equal priors, and for reference.
+    M + 1 equations for each x (Wu, Lin and Weng, 2004, their second method).
 
     Parameters
     ----------
     code : array of shape (M, M(M − 1)/2)
         One versus one, in any order of the pairs.
     log_ratios : array of shape (n, L)
+    frequencies : array of shape (M,), optional
+        P(c_m) of the probabilities that are coupled; equal by default.
     """
     require_pairs(code)
     n, n_classes = len(log_ratios), len(code)
     r = np.zeros((n, n_classes, n_classes))  # [n, i, j]
     for bit, column in enumerate(code.T):
         plus, minus = int(np.argmax(column)), int(np.argmin(column))
-        r[:, plus, minus], r[:, minus, plus] = expit(log_ratios[:, bit]), expit(-log_ratios[:, bit])
+        prior = 0.0 if frequencies is None else float(np.log(frequencies[plus] / frequencies[minus]))
+        odds = log_ratios[:, bit] + prior
+        r[:, plus, minus], r[:, minus, plus] = expit(odds), expit(-odds)
     system = np.zeros((n, n_classes + 1, n_classes + 1))
     system[:, :n_classes, :n_classes] = -r.transpose(0, 2, 1) * r
     diagonal = np.arange(n_classes)
@@ -153,13 +162,16 @@ def couple_pairwise(code: Array, log_ratios: Array) -> Array:
 
 def require_pairs(code: Array) -> None:
     """Refuse a code that does not have each pair of classes once."""
-    n_classes = len(code)
-    pairs = (code != 0).sum(axis=0)
-    if code.shape[1] != n_classes * (n_classes - 1) // 2 or not np.all(pairs == 2):
+    if not _has_pairs(code):
         raise ValueError(
             "Pairwise coupling needs one member for each pair of classes; this code has "
-            f'{code.shape[1]} bits for {n_classes} classes. Use coding="ovo", or another decoding.'
+            f'{code.shape[1]} bits for {len(code)} classes. Use coding="ovo", or another decoding.'
         )
+
+
+def _has_pairs(code: Array) -> bool:
+    count = len(code)
+    return code.shape[1] == count * (count - 1) // 2 and bool(np.all((code != 0).sum(axis=0) == 2))
 
 
 def least_cost(probabilities: Array, costs: Array) -> AnyArray:

@@ -22,6 +22,7 @@ from ..base.typing import Array
 from ..kernels import Kernel, check_positive_semidefinite
 from ..levels.level1 import BLOCK_DOUBLES, ClassMoments
 from ..levels.level3 import Level3, evaluate
+from ..levels.logistic_map import LogisticMap
 from ..levels.moderation import class_log_odds, softmax_log_odds, target_log_odds, within_range
 from ..linalg.blas import product
 from ..linalg.spectrum import CentredSpectrum
@@ -230,17 +231,31 @@ class SharedPosterior:
         return ratios
 
     def _target_ratios(self, block: _Block, moderation: str) -> Array:
-        """Paper 2's form (eq 11), or the logistic function's."""
+        """Paper 2's form (eq 11), the logistic function's, or the map of leave-one-out outputs."""
         variance = self._latent_variance(block)
         ratios = np.empty_like(variance)
         for k, member in enumerate(self.members):
+            z, v = block.outputs[:, k], variance[:, k]
+            frequency = float(np.mean(self.targets[:, k] > 0))
+            prior = float(np.log(frequency) - np.log1p(-frequency))
             if moderation == "target":
-                ratios[:, k] = target_log_odds(block.outputs[:, k], variance[:, k], member.zeta_)
+                ratios[:, k] = target_log_odds(z, v, member.zeta_)
+            elif moderation == "loo":
+                ratios[:, k] = self._maps[k].log_odds(z, v) - prior
             else:
-                frequency = float(np.mean(self.targets[:, k] > 0))
-                prior = float(np.log(frequency) - np.log1p(-frequency))
-                ratios[:, k] = softmax_log_odds(block.outputs[:, k], variance[:, k]) - prior
+                ratios[:, k] = softmax_log_odds(z, v) - prior
         return ratios
+
+    @cached_property
+    def _maps(self) -> list[LogisticMap]:
+        """The map of each member from its leave-one-out outputs, y_i − α_i/(C⁻¹)_ii (paper 1, eq 12)."""
+        diagonal = product(self.spectrum.vectors**2, np.ascontiguousarray(self._inverse))  # (C⁻¹)_ii of shape (N, B)
+        found = []
+        for k, member in enumerate(self.members):
+            outputs = self.targets[:, k] - self._alpha[:, k] / diagonal[:, k]
+            variances = np.maximum(1.0 / diagonal[:, k] - 1.0 / member.gamma_, 0.0) / member.mu_
+            found.append(LogisticMap.fit(outputs, variances, self.targets[:, k]))
+        return found
 
     def _latent_variance(self, block: _Block) -> Array:
         """σ_z² of each member, of shape (n, B) (eq 12, its sign mended)."""

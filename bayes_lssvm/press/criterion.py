@@ -18,6 +18,13 @@ pruning. For the curvature no normaliser is printed; it is taken as that of the 
 (RBF), s_i⁻² (ARD) and 1/scale (Polynomial); large η means a less smooth kernel. γ is 1/μ of paper 1 and is left
 unregularised, as there. Gradients are in log₂ of this library's parameters, γ first.
 
+For labels ±1 there is also the likelihood that calibrated probabilities give to labels that were left out,
+
+    "loo"              −Σ log P(y_i | z_i^(−i)) − log p(γ) − log p(θ),
+
+with P by the best logistic map of the outputs (`levels.logistic_map`), log γ ~ Normal(0, 3) and the default prior of
+the kernel's parameters (`levels.default_prior`).
+
 The criteria with Ω have no lower bound: as all η → 0 with γ growing as 1/η the kernel model tends to a linear one, Q
 to the linear model's, and log Ω to −∞. What is meant is a minimum inside; `press_selection` says when there is none.
 """
@@ -33,14 +40,20 @@ from ..base.errors import NotPositiveSemidefiniteError, require_positive
 from ..base.rounding import ROUNDING
 from ..base.typing import Array
 from ..kernels import ARD, MLP, RBF, Kernel, Polynomial, Scaled, check_positive_semidefinite
+from ..levels.default_prior import default_prior
+from ..levels.logistic_map import left_out_cost
+from ..priors import Normal
 from .curvature import curvature_derivative
-from .derivative import press_derivative
+from .derivative import left_out_derivative, press_derivative
 from .leave_one_out import check_points, leave_one_out
 
-__all__ = ["CRITERIA", "PressEvaluation", "PressObjective", "Sensitivity", "sensitivities"]
+__all__ = ["ALL_CRITERIA", "CRITERIA", "PressEvaluation", "PressObjective", "Sensitivity", "sensitivities"]
 
 CRITERIA = ("press", "press-br", "press-laplace", "press-curvature")
+"""Of paper 1, for any targets."""
+ALL_CRITERIA = (*CRITERIA, "loo")
 LOG_2 = float(np.log(2.0))
+_GAMMA_PRIOR = Normal(0.0, 3.0)
 
 
 class Sensitivity(NamedTuple):
@@ -136,13 +149,17 @@ class PressObjective:
     count: int | None = None
 
     def __post_init__(self) -> None:
-        if self.criterion not in CRITERIA:
-            raise ValueError(f"There is no criterion {self.criterion!r}; choose one of {', '.join(CRITERIA)}.")
+        if self.criterion not in ALL_CRITERIA:
+            raise ValueError(f"There is no criterion {self.criterion!r}; choose one of {', '.join(ALL_CRITERIA)}.")
         X, y, w = check_points(self.X, self.y, self.weights)
         mean = float(w @ y / w.sum()) if self.bias else 0.0
         if not np.any(np.abs(y - mean) > 1e-14 * np.abs(y).max()):
             raise ValueError(
                 "The targets do not vary, so that PRESS is zero for every kernel: nothing can be selected."
+            )
+        if self.criterion == "loo" and not np.all(np.abs(y) == 1.0):
+            raise ValueError(
+                'criterion="loo" is the likelihood of labels ±1; for real targets use "evidence" or "press".'
             )
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", y - mean)
@@ -179,6 +196,8 @@ class PressObjective:
 
     def evaluate(self, kernel: Kernel, gamma: float, *, gradient: bool = False) -> PressEvaluation:
         """The criterion: one Cholesky factor and its inverse, and one symmetric product more for the gradient."""
+        if self.criterion == "loo":
+            return self._likelihood(kernel, gamma)
         parts = self._parts(kernel, gamma, gradient)
         zeta = 0.5 * self.n / parts.press
         own = int(sensitivities(kernel).regularised.sum())
@@ -195,6 +214,24 @@ class PressObjective:
         value += exponent * float(np.log(parts.penalty))
         slope = LOG_2 * (slope + xi * parts.penalty_gradient) if gradient else None
         return PressEvaluation(value, parts.press, parts.penalty, xi, zeta, slope)
+
+    def _likelihood(self, kernel: Kernel, gamma: float) -> PressEvaluation:
+        """−log likelihood of the labels that were left out, less the log prior, with its gradient."""
+        labels = np.sign(self.y)
+
+        def cost(residuals: Array) -> tuple[float, Array]:
+            value, slopes = left_out_cost(labels - residuals, labels)
+            return value, -slopes
+
+        K = self.matrix(kernel, gamma)
+        step = left_out_derivative(K, self.y, gamma, self.w, cost, bias=self.bias)
+        own = default_prior(kernel, self.X, labels, classes=True).components(len(kernel.log_params))[2:]
+        point = np.append(np.log(gamma), kernel.log_params)
+        penalty = -sum(float(p.log_density(x)) for p, x in zip((_GAMMA_PRIOR, *own), point, strict=True))
+        slope = np.append(step.along_log_gamma, kernel.contract(self.X, step.matrix, K))
+        slope = slope - [float(p.gradient(x)) for p, x in zip((_GAMMA_PRIOR, *own), point, strict=True)]
+        press = 0.5 * float(np.sum(self.w * step.residuals**2))
+        return PressEvaluation(step.value + penalty, press, penalty, 0.0, 0.5 * self.n / press, LOG_2 * slope)
 
     def regularised(self, kernel: Kernel, gamma: float, *, xi: float, zeta: float) -> PressEvaluation:
         """Eq 14, ζQ + ξΩ at given ξ and ζ, with its gradient."""

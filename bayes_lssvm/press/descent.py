@@ -194,7 +194,7 @@ def descend(objective: PressObjective, start: PressStart, *, max_iter: int = 200
 
 def _is_flat(objective: PressObjective, kernel: Kernel, *, at_lower_end: bool) -> bool:
     """Whether a criterion with a penalty ran to where it has no minimum: a kernel all but constant, or γ → 0."""
-    if objective.criterion == "press" or not sensitivities(kernel).regularised.any():
+    if objective.criterion in ("press", "loo") or not sensitivities(kernel).regularised.any():
         return False
     K = kernel(objective.X)
     return at_lower_end or bool(1.0 - float(K.mean()) / float(np.diagonal(K).mean()) < _FLAT)

@@ -4,6 +4,7 @@
     "press-br"         Gaussian prior over the relevances η, ξ and ζ integrated out (eq 15)
     "press-laplace"    Laplace prior: inputs are removed (section 4.2); needs an ARD kernel
     "press-curvature"  prior over the curvature of the fitted function (section 4.2); RBF and ARD kernels
+    "loo"              greatest likelihood of left-out labels by calibrated probabilities; for classes
 
 Every start's outcome is reported. The criteria with a prior have no lower bound. As η → 0 with γ growing to match,
 the model tends to a linear one (or, with γ growing faster, to polynomials of higher degree), PRESS to theirs, and the

@@ -6,7 +6,7 @@ The log Bayes factor of H_i against H_j is log p(D | H_i) − log p(D | H_j). Ka
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +44,7 @@ class Candidate:
     level3 : Level3
         Its evidence and what belongs to it.
     log_evidence : float
-        The evidence that was compared: with the Occam factor or without.
+        The evidence that was compared: with the Occam factor, without, or Laplace's with a prior.
     """
 
     kernel: Kernel
@@ -65,12 +65,15 @@ class Comparison:
         p(H_i | D) under the prior probabilities given (equal ones by default).
     occam : bool
         Whether the evidence includes the Occam factor.
+    prior : bool
+        Whether it is Laplace's, with a proper prior of μ and ζ in it.
     """
 
     candidates: tuple[Candidate, ...]
     log_bayes_factors: Array
     probabilities: Array
     occam: bool
+    prior: bool = False
 
     @property
     def best(self) -> Candidate:
@@ -136,7 +139,10 @@ class Comparison:
             for line in lines
         ]
         out.insert(1, "  ".join("-" * w for w in widths))
-        out.append(f"log evidence {'with' if self.occam else 'without'} the Occam factor; log B against the best.")
+        kind = "by Laplace's method with a proper prior of mu and zeta" if self.prior else "without the Occam factor"
+        if self.occam and not self.prior:
+            kind = "with the Occam factor"
+        out.append(f"log evidence {kind}; log B against the best.")
         return "\n".join(line.rstrip() for line in out)
 
 
@@ -153,6 +159,7 @@ def compare(
     occam: bool = True,
     prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
     prior_probabilities: Sequence[float] | None = None,
+    objective: Callable[[Kernel], Objective] | None = None,
     seed: int = 0,
     progress: bool = True,
 ) -> Comparison:
@@ -171,6 +178,8 @@ def compare(
         Compare the evidence with the Occam factor (5.2) or without.
     prior_probabilities : sequence of floats, optional
         p(H_i); equal by default.
+    objective : function of a kernel, optional
+        The evidence of each kernel, such as one with a prior in it; by default that of the papers (5.2).
     """
     if not kernels:
         raise ValueError("There are no kernels to compare; give a list with at least one.")
@@ -181,13 +190,16 @@ def compare(
         raise ValueError(f"prior_probabilities must be {len(kernels)} positive numbers that sum to one.")
     X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=3)
     require_matrices(len(X), 6, "Compare on a random subset.")
-    objective = Objective(X, y, occam, as_prior_sd(prior_sd))
-    candidates = []
+    papers = Objective(X, y, occam, as_prior_sd(prior_sd))
+    candidates, laplace = [], False
     for spec in tqdm(list(kernels), desc="comparing kernels", disable=None if progress else True, leave=False):
         kernel = as_kernel(spec, X.shape[1])
-        chosen = refine_objective(objective, kernel, seed).optima[0] if refine else objective.evaluate(kernel)
+        own = papers if objective is None else objective(kernel)
+        chosen = refine_objective(own, kernel, seed).optima[0] if refine else own.evaluate(kernel)
         level3 = evaluate(chosen.reduction, prior_sd=prior_sd, level2=chosen.level2)
         value = level3.log_evidence if occam else level3.log_evidence_without_occam
+        if chosen.posterior is not None:
+            value, laplace = chosen.posterior.log_evidence, True
         candidates.append(Candidate(chosen.kernel, level3, value))
     order = sorted(range(len(candidates)), key=lambda i: -candidates[i].log_evidence)
     values = np.array([candidates[i].log_evidence for i in order])
@@ -197,4 +209,5 @@ def compare(
         log_bayes_factors=values[:, None] - values[None, :],
         probabilities=np.exp(joint - logsumexp(joint)),
         occam=occam,
+        prior=laplace,
     )

@@ -38,6 +38,7 @@ def polish(
     share: float,
     start: Array,
     bounds: Array,
+    promise: float = POLISHED,
 ) -> Polished | None:
     """A maximum near that of a subset; None where a step went too far for the matrix.
 
@@ -50,9 +51,11 @@ def polish(
     start : array of shape (P,)
         The maximum on the subset.
     bounds : array of shape (P, 2)
+    promise : float
+        Nats below which a last step is taken on trust.
     """
     try:
-        return _quasi_newton(whole, start, share * _inverse_curvature(subset, start, bounds), bounds)
+        return _quasi_newton(whole, start, share * _inverse_curvature(subset, start, bounds), bounds, promise)
     except np.linalg.LinAlgError:
         return None
 
@@ -72,7 +75,7 @@ def _inverse_curvature(function: Callable[[Array], tuple[float, Array]], x: Arra
 
 
 def _quasi_newton(
-    function: Callable[[Array], tuple[float, Array]], x: Array, inverse: Array, bounds: Array
+    function: Callable[[Array], tuple[float, Array]], x: Array, inverse: Array, bounds: Array, promise: float
 ) -> Polished:
     """BFGS ascent from x with a given inverse curvature."""
     value, gradient = function(x)
@@ -82,7 +85,7 @@ def _quasi_newton(
         step *= min(1.0, _LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
         target = np.clip(x + step, bounds[:, 0], bounds[:, 1])
         promised = 0.5 * float(gradient @ (target - x))
-        if abs(promised) < POLISHED:
+        if abs(promised) < promise:
             return Polished(target, value, count, True)
         new_value, new_gradient = function(target)
         count += 1

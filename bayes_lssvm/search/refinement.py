@@ -22,16 +22,18 @@ from ..kernels import ARD, RBF, Kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.objective import Evaluation, Objective
 from .climb import Stop, at_edge, climb
-from .polish import polish
+from .polish import POLISHED, polish
 from .starts import distinct, promising, spread_subset, starting_points
 
 __all__ = ["Refinement", "best_ard", "best_spherical", "climb_nearby", "refine", "refine_objective"]
 
 Item = TypeVar("Item")
 SUBSET, SIFTED = 300, 150  # points on which starts are climbed and sifted
+_INSIDE = 1e-9  # of a prior's support, where rounding cannot leave it
 _WORTH_A_LOOK = 10.0  # nats behind the best, on the subset
 _WORTH_POLISHING = 2.0  # nats behind the best, on all data
 _ALL_THE_WAY = Stop(1e-12, 1e-5, 200)
+_PROMISE = 2e-3  # nats of a last step that is taken on trust, where a gradient costs more than a reduction
 _NEARBY = Stop(1e-7, 1e-2, 100)
 _ON_SUBSET = Stop(1e-6, 1e-2, 200)  # its optimum need be known to a fraction of its distance from the whole's
 
@@ -95,21 +97,21 @@ def refine_objective(objective: Objective, kernel: Kernel, seed: int = 0) -> Ref
     if kernel.log_params.size == 0:
         only = objective.evaluate(kernel)
         return Refinement(kernel, only.value, (only,), 1, True, ())
-    bounds = kernel.log_bounds(objective.X)
+    bounds = _bounds(objective, kernel)
     starts = starting_points(kernel, objective.X, bounds)
     if len(objective.y) <= SUBSET:
         climbs = [_climb(objective, kernel, start, bounds) for start in _bar(_promising(objective, kernel, starts))]
     else:
         climbs = _climb_by_subset(objective, kernel, starts, bounds, np.random.default_rng(seed))
     optima = _distinct([climb.evaluation for climb in climbs])
-    best = optima[0]
+    best, own = optima[0], kernel.log_bounds(objective.X)  # an edge that a prior has set was asked for
     return Refinement(
         kernel=best.kernel,
         value=best.value,
         optima=tuple(optima),
         n_evaluations=sum(climb.n_evaluations for climb in climbs),
         converged=all(climb.converged for climb in climbs),
-        at_bound=tuple(compress(kernel.param_names, at_edge(best.kernel.log_params, bounds))),
+        at_bound=tuple(compress(kernel.param_names, at_edge(best.kernel.log_params, own))),
     )
 
 
@@ -137,9 +139,19 @@ def climb_nearby(objective: Objective, kernel: Kernel) -> Evaluation:
     given = objective.evaluate(kernel)
     if kernel.log_params.size == 0:
         return given
-    bounds = kernel.log_bounds(objective.X)
+    bounds = _bounds(objective, kernel)
     start = np.clip(kernel.log_params, bounds[:, 0], bounds[:, 1])
     return max(given, _climb(objective, kernel, start, bounds, _NEARBY).evaluation, key=lambda e: e.rank)
+
+
+def _bounds(objective: Objective, kernel: Kernel) -> Array:
+    """The kernel's own box of log parameters, of shape (P, 2), as far as the prior has them."""
+    bounds = kernel.log_bounds(objective.X)
+    if objective.prior is None:
+        return bounds
+    _, _, *priors = objective.prior.components(len(bounds))
+    support = np.array([prior.support for prior in priors]) + np.array([_INSIDE, -_INSIDE])
+    return np.clip(bounds, support[:, :1], support[:, 1:])
 
 
 @dataclass(frozen=True)
@@ -221,12 +233,20 @@ def _polished(objective: Objective, small: Objective, found: Evaluation, bounds:
             return data.joint(kernel.with_log_params(x[1:]), float(x[0]))
 
     share = len(small.y) / len(objective.y)
-    end = polish(lambda x: ascend(objective, x), lambda x: ascend(small, x), share, start, box)
+    promise = POLISHED if objective.prior is None else _PROMISE
+    end = polish(
+        lambda x: ascend(objective, x),
+        lambda x: ascend(small, x),
+        share,
+        start,
+        box,
+        _PROMISE if objective.prior else POLISHED,
+    )
     if end is None:
         return _climb(objective, kernel, found.kernel.log_params, bounds)
     final = objective.evaluate(kernel.with_log_params(end.position[len(end.position) - len(bounds) :]))
     # the scan of γ may find a better mode than the one that was followed
-    if end.converged and abs(final.value - end.value) < 1e-3:
+    if end.converged and abs(final.value - end.value) < 1e-3 + 2.0 * promise:
         return _Climb(final, end.n_evaluations + 1, True)
     again = _climb(objective, kernel, final.kernel.log_params, bounds)
     return replace(again, n_evaluations=again.n_evaluations + end.n_evaluations + 1)

@@ -21,6 +21,7 @@ DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 RUNNABLE = [
     "guide/quick_start.md",
+    "guide/probabilities.md",
     "reference/estimators.md",
     "reference/kernels_and_solvers.md",
     "theory/levels.md",
@@ -266,5 +267,8 @@ def test_the_code_of_the_readme_runs(capsys):
     assert source is not None
     space: dict[str, object] = {}
     exec(source[1], space)
-    assert space["model"].score(*space["ripley"].test_Xy) == pytest.approx(0.907)
-    assert "RBF(sigma=1.328)" in capsys.readouterr().out
+    assert space["model"].score(*space["ripley"].test_Xy) == pytest.approx(0.903)
+    printed = capsys.readouterr().out
+    assert "RBF(sigma=1.368) 17.0" in printed
+    for figure in ("# 0.903", "# RBF(sigma=1.368…), 17.0 effective"):
+        assert figure in source[1]

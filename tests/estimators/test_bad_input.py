@@ -330,7 +330,7 @@ def test_prior_widths_must_be_one_or_two_positive_numbers(cls, prior_sd):
 
 @pytest.mark.parametrize("moderation", ["probit", None, 1])
 def test_an_unknown_moderation_is_refused_with_the_names(moderation):
-    with pytest.raises(ValueError, match="moderation must be one of class, target, softmax, got") as caught:
+    with pytest.raises(ValueError, match="moderation must be one of loo, class, target, softmax, got") as caught:
         BayesianLSSVC(moderation=moderation).fit(*problem(BayesianLSSVC))
     assert repr(moderation) in str(caught.value)
 
@@ -466,24 +466,29 @@ def test_the_memory_of_this_machine_is_known_or_said_to_be_unknown():
 # --- results to be read with care ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("occam", [True, False])
-def test_permuted_labels_have_no_signal_and_predict_the_class_prior(occam, ripley):
+@pytest.mark.parametrize(
+    ("settings", "tolerance"),
+    [({}, 0.03), ({"prior": "flat"}, 0.01), ({"occam": False}, 0.01)],
+    ids=["default", "flat", "without Occam factor"],
+)
+def test_permuted_labels_have_no_signal_and_predict_the_class_prior(settings, tolerance, ripley):
     X, y, X_test, _ = ripley
     with pytest.warns(NoSignalWarning, match=r"No signal: with RBF.* 0.00 nats better than noise alone") as record:
-        model = BayesianLSSVC(occam=occam).fit(X, np.random.default_rng(1).permutation(y))
+        model = BayesianLSSVC(**settings).fit(X, np.random.default_rng(1).permutation(y))
+    assert len(record) == 1
     assert "Other inputs or kernels may say more" in str(record[0].message)
     assert model.level3_.level2.status == "no signal"
-    np.testing.assert_allclose(model.predict_proba(X_test), 0.5, rtol=0, atol=0.01)
+    np.testing.assert_allclose(model.predict_proba(X_test), 0.5, rtol=0, atol=tolerance)
 
 
-@pytest.mark.parametrize("moderation", ["class", "target", "softmax"])
+@pytest.mark.parametrize("moderation", ["loo", "class", "target", "softmax"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_without_signal_the_class_prior_is_predicted_everywhere(moderation, kernel):
     """Also at the class means, where paper 0's form (3.16) with γ → 0 has the odds of two vanishing variances."""
     rng = np.random.default_rng(0)
     x, labels = rng.normal(size=(100, 1)), rng.permutation(np.arange(100) % 4 == 0)
     with pytest.warns(NoSignalWarning):
-        model = BayesianLSSVC(kernel, moderation=moderation).fit(x, labels)
+        model = BayesianLSSVC(kernel, moderation=moderation, prior="flat").fit(x, labels)
     assert model.level3_.level2.at_boundary
     grid = np.append(np.linspace(-3, 3, 601), [x[labels].mean(), x[~labels].mean()])[:, None]
     np.testing.assert_allclose(model.predict_proba(grid)[:, 1], 0.25, rtol=0, atol=0.01)
@@ -494,9 +499,21 @@ def test_targets_of_noise_have_no_signal_and_predict_their_mean():
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(80, 2)), 5 + rng.normal(size=80)
     with pytest.warns(NoSignalWarning, match="No signal"):
-        model = BayesianLSSVR().fit(X, y)
+        model = BayesianLSSVR(prior="flat").fit(X, y)
     mean, std = model.predict(3 * X, return_std=True)
     np.testing.assert_allclose(mean, y.mean(), rtol=0, atol=0.1 * y.std())
+    np.testing.assert_allclose(std, y.std(), rtol=0.1)
+
+
+def test_with_a_proper_prior_targets_of_noise_predict_their_mean_within_the_error_bars():
+    """γ stays away from zero, so that a little of the noise is followed: less than the error bars say."""
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(80, 2)), 5 + rng.normal(size=80)
+    with pytest.warns(NoSignalWarning, match=r"No signal: .* only \d\.\d\d nats better than noise alone"):
+        model = BayesianLSSVR().fit(X, y)
+    mean, std = model.predict(X, return_std=True)
+    _, spread = model.latent(X, return_std=True)
+    assert np.all(np.abs(mean - y.mean()) < 2.0 * spread)
     np.testing.assert_allclose(std, y.std(), rtol=0.1)
 
 
@@ -520,13 +537,18 @@ def test_an_evidence_that_diverges_is_warned_of_and_bounded():
     with pytest.warns(
         EvidenceDivergenceWarning, match=r"of N = 12 is so close to 1 or N that eq 5.3 diverges"
     ) as record:
-        model = BayesianLSSVC(refine=False).fit(X, y)
+        model = BayesianLSSVC(refine=False, prior="flat").fit(X, y)
     assert "Prefer occam=False" in str(record[0].message)
     assert model.level3_.occam_capped
     assert model.hyper_std_["log_zeta"] > 3.0  # wider than the prior
     assert model.log_occam_factor_ <= 0.0
     quiet = BayesianLSSVC(refine=False, occam=False).fit(X, y)
     assert quiet.log_evidence_ == model.level3_.log_evidence_without_occam
+    # by default eq 5.3 has no part in the evidence, and twelve points say little
+    with pytest.warns(NoSignalWarning) as record:
+        proper = BayesianLSSVC(refine=False).fit(X, y)
+    assert len(record) == 1
+    assert np.isfinite(proper.log_evidence_)
 
 
 def test_an_evidence_that_rises_to_the_edge_of_the_search_is_warned_of():
@@ -535,9 +557,12 @@ def test_an_evidence_that_rises_to_the_edge_of_the_search_is_warned_of():
     X = rng.normal(size=(50, 2))
     y = X @ [1.0, -2.0] + 0.1 * rng.normal(size=50)
     with pytest.warns(BayesLSSVMWarning, match=r"still rising at the edge of the search for sigma .* simpler kernel"):
-        model = BayesianLSSVR().fit(X, y)
+        model = BayesianLSSVR(prior="flat").fit(X, y)
     assert model.refinement_.at_bound == ("sigma",)
     assert model.score(X, y) > 0.99
+    proper = BayesianLSSVR().fit(X, y)  # without a warning: the prior of log σ bounds it
+    assert proper.refinement_.at_bound == ()
+    assert proper.score(X, y) > 0.99
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)

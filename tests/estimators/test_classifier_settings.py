@@ -93,14 +93,16 @@ def test_probabilities_of_more_classes_follow_priors_and_costs(three):
 @pytest.mark.parametrize("settings", [{}, {"coding": "ova", "shared_kernel": True}], ids=["own kernels", "shared"])
 def test_outputs_of_the_members_have_error_bars(settings, three):
     X, y, X_test, _ = three
-    model = BayesianLSSVC(RBF(1.5), refine=False, **settings).fit(X, y)
+    # members that share a kernel are designed by the papers' rule
+    model = BayesianLSSVC(RBF(1.5), refine=False, prior="flat", **settings).fit(X, y)
     z, std = model.latent(X_test, return_std=True)
     np.testing.assert_allclose(model.latent(X_test), z, atol=1e-12)
     inputs = model.standardiser_(X)
     for bit, column in enumerate(model.code_book_.T):
         targets = column[np.searchsorted(model.classes_, y)]
         rows = targets != 0
-        alone = BayesianLSSVC(RBF(1.5), refine=False, standardise=False).fit(inputs[rows], targets[rows].astype(int))
+        alone = BayesianLSSVC(RBF(1.5), refine=False, standardise=False, prior="flat")
+        alone.fit(inputs[rows], targets[rows].astype(int))
         expected = alone.latent(model.standardiser_(X_test), return_std=True)
         np.testing.assert_allclose(z[:, bit], expected[0], atol=1e-8)
         np.testing.assert_allclose(std[:, bit], expected[1], atol=1e-8)
@@ -350,8 +352,10 @@ def test_repeated_rows_that_make_the_evidence_unbounded_are_named():
     X = rng.normal(size=(40, 2))
     y = np.where(X[:, 0] + 0.8 * rng.normal(size=40) > 0, 1, -1)
     twice, labels = np.vstack([X, X[:15]]), np.concatenate([y, y[:15]])
-    with pytest.warns(InterpolationWarning, match="15 of 55 rows repeat another one with its target"):
-        BayesianLSSVC(RBF(0.3), refine=False).fit(twice, labels)
+    with pytest.warns(InterpolationWarning, match="15 of 55 rows repeat another one with its target") as record:
+        BayesianLSSVC(RBF(0.3), refine=False, prior="flat").fit(twice, labels)
+    assert "prior=None, the default, keeps labels from being taken for" in str(record[0].message)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         BayesianLSSVC(RBF(0.3), refine=False, occam=False).fit(X, y)
+        BayesianLSSVC(RBF(0.3), refine=False).fit(twice, labels)

@@ -38,7 +38,7 @@ def test_scikit_learns_contract(estimator):
 def test_the_classifier_is_the_posterior_of_the_standardised_data(ripley, ripley_standardised):
     X, y, X_test, _ = ripley
     prior = HyperPrior(kernel=Normal(0, 1))
-    model = FullyBayesianLSSVC(prior=prior, tolerance=1e-7).fit(X, np.where(y > 0, "yes", "no"))
+    model = FullyBayesianLSSVC(prior=prior, tolerance=1e-7, moderation="class").fit(X, np.where(y > 0, "yes", "no"))
     assert model.log_evidence_ == pytest.approx(-258.188107, abs=1e-6)
     direct = marginalise(*ripley_standardised, prior=prior, tolerance=1e-7).predict_proba(
         (X_test - X.mean(0)) / X.std(0, ddof=1)

@@ -96,6 +96,18 @@ def test_a_whole_weight_is_a_row_that_is_repeated(mu, zeta, labelled):
     assert log_evidence(repeated, mu, zeta) == pytest.approx(log_evidence(weighted, mu, zeta) + within, abs=1e-8)
 
 
+def test_weights_count_in_the_density_at_a_point_too(labelled):
+    X, y = labelled
+    objective, kernel = Objective(X, y, weights=counts(60)), RBF(1.3)
+    at = objective.at(kernel, 0.3, 0.8)
+    reduction = TridiagonalReduction.from_kernel_matrix(kernel(X), y, counts(60))
+    assert at.value == pytest.approx(log_evidence(reduction, np.exp(0.3), np.exp(0.8)), abs=1e-10)
+    x, h = np.array([0.3, 0.8, np.log(1.3)]), 1e-5
+    value = lambda p: objective.at(RBF(float(np.exp(p[2]))), p[0], p[1]).value  # noqa: E731
+    slope = [(value(x + h * e) - value(x - h * e)) / (2 * h) for e in np.eye(3)]
+    np.testing.assert_allclose(at.gradient, slope, rtol=1e-6)
+
+
 def test_weights_of_one_change_nothing(labelled):
     X, y = labelled
     K = RBF(1.3)(X)

@@ -18,7 +18,6 @@ from bayes_lssvm.levels.level3 import evidence_of
 from bayes_lssvm.levels.moderation import log_odds
 from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 from bayes_lssvm.marginal import HyperPosterior, laplace_evidence, marginalise
-from bayes_lssvm.marginal.density import Level2Density
 from bayes_lssvm.marginal.export import PosteriorFileError, latent_draws
 from bayes_lssvm.marginal.predictions import NodePredictor, PredictionNode, Rows, _Interpolation, gauss_rule
 from bayes_lssvm.marginal.rules.design import corners, design
@@ -306,13 +305,8 @@ def test_importance_sampling_says_where_its_proposal_fails(ripley_standardised):
     exact = marginalise(X, shuffled, kernel=RBF(1.311), fixed_kernel=True)
     found = marginalise(X, shuffled, kernel=RBF(1.311), fixed_kernel=True, method="importance")
     assert found.log_evidence == pytest.approx(exact.log_evidence, abs=5 * found.log_evidence_error)
-    wide = marginalise(X, shuffled, kernel=RBF(1.311), prior=Box(-30, 30), fixed_kernel=True)
-    found = marginalise(X, shuffled, kernel=RBF(1.311), prior=Box(-30, 30), fixed_kernel=True, method="importance")
-    assert found.log_evidence == pytest.approx(wide.log_evidence, abs=4 * found.log_evidence_error)
     with pytest.warns(BayesLSSVMWarning, match="worth only"):
-        marginalise(
-            X, shuffled, kernel=RBF(1.311), prior=Box(-30, 30), fixed_kernel=True, method="importance", draws=150
-        )
+        marginalise(X, shuffled, kernel=RBF(1.311), prior=Box(-30, 30), fixed_kernel=True, method="importance")
 
 
 def test_laplace_names_the_modes_that_it_leaves_out(ripley_standardised):
@@ -593,13 +587,3 @@ def test_laplace_survives_a_search_that_looks_at_no_signal_at_all(ripley_standar
     found = laplace_evidence(reduction, HyperPrior(Normal(200.0, 1.0), Normal(-200.0, 1.0)))
     assert np.isfinite(found.log_evidence)
     assert found.mode[1] - found.mode[0] < -200.0
-
-
-@pytest.mark.parametrize("far", [(-800.0, 0.0), (800.0, 0.0), (-800.0, 800.0), (800.0, -800.0), (0.0, 1e5)])
-def test_a_line_search_may_look_beyond_doubles(small, far):
-    """An overflow, or a division by μ = 0, ended Laplace's method on data where a climb took too long a step."""
-    X, y, _ = small
-    density = Level2Density(TridiagonalReduction.from_kernel_matrix(RBF(1.0)(X), y), (Normal(), Normal()))
-    found = density.value_and_gradient(np.array(far))
-    assert np.isfinite(found.value)
-    assert np.all(np.isfinite(found.gradient))

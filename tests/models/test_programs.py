@@ -345,7 +345,7 @@ SHARED = {
     "base.errors",
     "base.checks",
 }
-HELPERS = {"linalg.blas", "base.files", "_version", "base", "linalg", "sampling"}
+HELPERS = {"linalg.blas", "base.files", "base.rounding", "base.scikit", "_version", "base", "linalg", "sampling"}
 
 
 def modules_imported(path, package):

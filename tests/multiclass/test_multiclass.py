@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
@@ -44,6 +45,7 @@ from bayes_lssvm.multiclass.members import Keeper, fit_members
 from bayes_lssvm.multiclass.objective import SharedObjective, tasks_of
 from bayes_lssvm.multiclass.posterior import SharedPosterior
 from bayes_lssvm.multiclass.search import refine_shared
+from bayes_lssvm.priors import HyperPrior, Normal
 from benchmarks.multiclass import rows
 
 PRIOR_SD = (3.0, 3.0)
@@ -423,7 +425,7 @@ def test_level_2_of_all_members_at_once_is_that_of_each(kernel, four):
             assert found.d_eff == pytest.approx(alone.d_eff, rel=max(digits, 1e-8))
 
 
-@pytest.mark.parametrize("moderation", ["class", "target", "softmax"])
+@pytest.mark.parametrize("moderation", ["loo", "class", "target", "softmax"])
 @pytest.mark.parametrize("coding", ["ovo", "ova", "moc", "ecoc"])
 @pytest.mark.parametrize("kernel", [RBF(1.5), Linear()], ids=str)
 def test_shared_members_are_those_of_separate_fits_at_the_same_kernel(coding, kernel, moderation, four):
@@ -436,7 +438,8 @@ def test_shared_members_are_those_of_separate_fits_at_the_same_kernel(coding, ke
     for bit, member in enumerate(model.members_):
         signs = model.code_book_[labels, bit]
         rows = signs != 0
-        alone = BayesianLSSVC(kernel, refine=False, standardise=False, moderation=moderation).fit(X[rows], signs[rows])
+        alone = BayesianLSSVC(kernel, refine=False, standardise=False, moderation=moderation, prior="flat")
+        alone.fit(X[rows], signs[rows])
         assert member.bit == bit
         for name in ("mu_", "zeta_", "gamma_eff_", "zeta_star_", "log_evidence_", "log_occam_factor_", "intercept_"):
             assert getattr(member, name) == pytest.approx(getattr(alone, name), rel=1e-9, abs=1e-9), name
@@ -520,7 +523,7 @@ def test_shared_scales_of_several_inputs_are_stationary(n):
 def test_one_shared_bit_is_refined_like_the_binary_estimator(ripley):
     X, y, X_test, _ = ripley
     shared = MulticlassLSSVC(shared_kernel=True).fit(X, y)
-    binary = BayesianLSSVC().fit(X, y)
+    binary = BayesianLSSVC(prior="flat").fit(X, y)
     assert np.log(shared.design_.kernel.sigma) == pytest.approx(np.log(binary.kernel_.sigma), abs=2e-3)
     assert shared.log_evidence_ == pytest.approx(binary.log_evidence_, abs=1e-4)
     np.testing.assert_allclose(shared.predict_proba(X_test), binary.predict_proba(X_test), atol=1e-3)
@@ -621,7 +624,7 @@ def test_class_prior_moves_the_probabilities_by_bayes_rule(four):
 
 def test_own_kernels_differ_and_a_shared_one_does_not(four):
     X, labels, new, truth = four
-    own = MulticlassLSSVC(coding="ova").fit(X, labels)
+    own = MulticlassLSSVC(coding="ova", prior="flat").fit(X, labels)
     shared = MulticlassLSSVC(coding="ova", shared_kernel=True).fit(X, labels)
     assert len({member.kernel_.sigma for member in own.members_}) == 4
     assert {member.kernel_ for member in shared.members_} == {shared.design_.kernel}
@@ -636,10 +639,59 @@ def test_own_kernels_differ_and_a_shared_one_does_not(four):
 
 def test_kernels_that_are_given_share_their_decomposition_unless_the_inputs_differ(four):
     X, labels, new, _ = four
-    assert MulticlassLSSVC("linear", coding="ecoc").fit(X, labels).design_ is not None
-    assert MulticlassLSSVC("linear", coding="ovo").fit(X, labels).design_ is None
-    fast, slow = (MulticlassLSSVC("linear", coding="ovo", shared_kernel=s).fit(X, labels) for s in (True, False))
+    papers = MulticlassLSSVC("linear", prior="flat")
+    assert clone(papers).set_params(coding="ecoc").fit(X, labels).design_ is not None
+    assert clone(papers).set_params(coding="ovo").fit(X, labels).design_ is None
+    fast, slow = (clone(papers).set_params(shared_kernel=s).fit(X, labels) for s in (True, False))
     np.testing.assert_allclose(fast.predict_proba(new), slow.predict_proba(new), atol=1e-9)
+
+
+@pytest.mark.parametrize("prior", [None, HyperPrior(Normal(0.0, 1.0), Normal(0.0, 1.0))], ids=["default", "given"])
+def test_a_prior_is_that_of_each_member_whatever_the_coding(prior, four):
+    """Members that share their work are designed by the papers' rule, so those with a prior do not share it."""
+    X, labels, _, _ = four
+    model = MulticlassLSSVC("linear", coding="ova", prior=prior).fit(X, labels)
+    alone = BayesianLSSVC("linear", prior=prior).fit(X, labels == 2)
+    assert model.members_[2].zeta_ == pytest.approx(alone.zeta_, rel=1e-9)
+    assert model.members_[2].log_evidence_ == pytest.approx(alone.log_evidence_, rel=1e-9)
+
+
+@pytest.mark.parametrize("coding", ["ovo", "ova", "ecoc"])
+def test_no_class_is_certain_or_impossible(coding):
+    """Classes far apart: P is never 0 or 1, decisions stand, and priors still act by Bayes' rule."""
+    centres = np.array([[0.0, 0.0], [60.0, 0.0], [0.0, 60.0]])
+    labels = np.arange(60) % 3
+    X = centres[labels] + np.random.default_rng(0).normal(size=(60, 2))
+    model = MulticlassLSSVC("linear", coding=coding).fit(X, labels)
+    P = model.predict_proba(X)
+    assert P.min() > 0.5 * 63.0**-2
+    assert P.max() < 1.0
+    np.testing.assert_array_equal(P.argmax(axis=1), labels)
+    prior = np.array([0.8, 0.1, 0.1])
+    moved = P * prior / np.bincount(labels)
+    np.testing.assert_allclose(
+        model.predict_proba(X, class_prior=prior), moved / moved.sum(axis=1, keepdims=True), rtol=1e-9
+    )
+
+
+def test_pairs_are_coupled_by_default_and_other_codes_decoded_by_bayes_rule(four):
+    X, labels, new, _ = four
+    for coding, named in (("ovo", "coupling"), ("ova", "bayes"), ("ecoc", "bayes")):
+        model = MulticlassLSSVC("linear", coding=coding).fit(X, labels)
+        default = model.predict_proba(new)
+        np.testing.assert_array_equal(model.set_params(decoding=named).predict_proba(new), default)
+
+
+def test_coupling_at_training_frequencies_are_those_of_bayes_rule():
+    """For pairs that agree with each other."""
+    rng = np.random.default_rng(4)
+    densities, code = rng.gamma(1.0, size=(30, 4)), code_book("ovo", 4)
+    frequencies = np.array([0.1, 0.2, 0.3, 0.4])
+    ratios = np.stack([np.log(densities[:, c.argmax()] / densities[:, c.argmin()]) for c in code.T], axis=1)
+    joint = densities * frequencies
+    np.testing.assert_allclose(
+        couple_pairwise(code, ratios, frequencies), joint / joint.sum(axis=1, keepdims=True), rtol=1e-6, atol=1e-12
+    )
 
 
 def test_a_given_code_matrix_with_dont_cares_is_used(four):
@@ -870,8 +922,8 @@ def test_labels_that_were_never_seen_count_as_wrong_and_are_refused_in_priors(fo
     [
         ({"coding": "pairs"}, "coding must be one of ovo, ova, moc, ecoc, exhaustive or a matrix"),
         ({"coding": [[1], [-1]]}, "2 rows, but there are 4 classes"),
-        ({"decoding": "vote"}, "decoding must be one of bayes"),
-        ({"moderation": "probit"}, "moderation must be one of class, target, softmax"),
+        ({"decoding": "vote"}, "decoding must be one of auto, bayes"),
+        ({"moderation": "probit"}, "moderation must be one of loo, class, target, softmax"),
         ({"decoding": "coupling", "coding": "ova"}, "one member for each pair"),
         ({"member": SVC(), "shared_kernel": True}, "shared_kernel=True designs the members itself"),
         ({"member": SVC()}, "needs members with predict_proba"),

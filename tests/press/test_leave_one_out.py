@@ -302,3 +302,14 @@ def test_constant_and_duplicated_columns_change_nothing_that_they_should_not():
     np.testing.assert_allclose(constant.residuals, plain.residuals, atol=1e-10)
     doubled = leave_one_out(RBF(1.5 * np.sqrt(2.0))(np.hstack([X, X])), y, GAMMA)
     np.testing.assert_allclose(doubled.residuals, plain.residuals, atol=1e-10)
+
+
+@pytest.mark.parametrize("gamma", [1e-3, 1.0, 1e3, 1e5])
+def test_the_dual_posterior_has_the_same_left_out_points(gamma, ripley_standardised):
+    X, y = ripley_standardised
+    K, mu = RBF(1.3)(X), 1.7
+    posterior = DualPosterior.from_kernel_matrix(RBF(1.3), X, K, y, mu=mu, zeta=gamma * mu)
+    outputs, variances = posterior.left_out_moments(y)
+    expected = leave_one_out(K, y, gamma, mu=mu)
+    np.testing.assert_allclose(outputs, expected.predictions, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(variances, expected.latent_variances, rtol=1e-6, atol=1e-7)

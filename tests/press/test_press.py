@@ -10,11 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from bayes_lssvm import NotPositiveSemidefiniteError
+from bayes_lssvm import LSSVC, NotPositiveSemidefiniteError
 from bayes_lssvm.base.errors import ConstantFeatureWarning, NoSignalWarning
 from bayes_lssvm.kernels import ARD, MLP, RBF, Linear, Polynomial
+from bayes_lssvm.levels.logistic_map import label_log_odds
 from bayes_lssvm.press.criterion import CRITERIA, PressObjective, sensitivities
 from bayes_lssvm.press.derivative import press_derivative
 from bayes_lssvm.press.descent import PressStart, descend, starts
@@ -425,8 +427,8 @@ def test_bad_input_is_refused():
     X, y, w = problem()
     with pytest.raises(ValueError, match="at least 3 data points"):
         select_by_press(RBF(1.0), X[:2], y[:2])
-    with pytest.raises(ValueError, match="no criterion 'loo'"):
-        select_by_press(RBF(1.0), X, y, criterion="loo")
+    with pytest.raises(ValueError, match="no criterion 'gcv'"):
+        select_by_press(RBF(1.0), X, y, criterion="gcv")
     with pytest.raises(ValueError, match="do not vary"):
         select_by_press(RBF(1.0), X, np.full(len(y), 3.0))
     with pytest.raises(ValueError, match="finite numbers"):
@@ -510,3 +512,50 @@ def test_a_descent_turns_back_from_a_matrix_without_a_factor():
     start = starts(objective, Polynomial(3, 1e-3), n_restarts=0, seed=0)[0]
     found = descend(objective, start)
     assert np.isfinite(found.evaluation.press)
+
+
+# --- the likelihood of labels that were left out
+
+
+@pytest.mark.parametrize(("kernel", "gamma"), [(RBF(1.5), 3.0), (ARD((1.0, 2.0, 3.0)), 30.0), (Linear(), 0.2)], ids=str)
+def test_the_gradient_of_the_left_out_likelihood(kernel, gamma):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(70, 3))
+    y = np.sign(X[:, 0] + 0.3 * X[:, 1] ** 2 - 0.2 + 0.5 * rng.normal(size=70))
+    objective = PressObjective(X, y, "loo")
+
+    def value(x):
+        return objective.evaluate(kernel.with_log_params(x[1:]), float(np.exp(x[0]))).value
+
+    x, h = np.append(np.log(gamma), kernel.log_params), 1e-5
+    slope = [(value(x + h * e) - value(x - h * e)) / (2 * h) for e in np.eye(len(x))]
+    found = objective.evaluate(kernel, gamma, gradient=True).gradient / np.log(2.0)
+    np.testing.assert_allclose(found, slope, rtol=1e-5, atol=1e-6)
+
+
+def test_the_left_out_likelihood_is_that_of_models_of_the_others():
+    """Refitted without each point, and the map fitted by another optimiser."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(25, 2))
+    y = np.sign(X[:, 0] + 0.4 * rng.normal(size=25))
+    kernel, gamma = RBF(1.4), 5.0
+    z = np.empty(25)
+    for i in range(25):
+        rest = np.arange(25) != i
+        model = LSSVC(kernel, gamma=gamma, standardise=False).fit(X[rest], y[rest])
+        z[i] = model.decision_function(X[i : i + 1])[0]
+    h, t = label_log_odds(z), y > 0
+    centre = np.log(t.sum() / (~t).sum())
+
+    def cost(point):
+        odds = point[0] * h + point[1]
+        own = 0.5 * ((point[0] - 1) / 4) ** 2 + 0.5 * ((point[1] - centre) / 3) ** 2
+        return np.sum(np.logaddexp(0, odds) - t * odds) + own
+
+    found = PressObjective(X, y, "loo").evaluate(kernel, gamma)
+    assert found.value - found.penalty == pytest.approx(minimize(cost, [1.0, 0.0], tol=1e-12).fun, abs=1e-6)
+
+
+def test_real_targets_have_no_left_out_likelihood():
+    with pytest.raises(ValueError, match="labels ±1"):
+        PressObjective(np.arange(6.0)[:, None], np.arange(6.0), "loo")

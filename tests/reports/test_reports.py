@@ -62,7 +62,7 @@ def toy(tmp_path_factory):
 @pytest.fixture(scope="module")
 def classifier():
     data = datasets.load("ripley")
-    return BayesianLSSVC("rbf", occam=False).fit(*data.Xy), *data.test_Xy
+    return BayesianLSSVC("rbf", occam=False, moderation="class").fit(*data.Xy), *data.test_Xy
 
 
 def cells(text, label):
@@ -168,7 +168,7 @@ def test_unbalanced_accuracy_equals_the_weighted_one(coarse, classifier):
 def test_scores_equal_scikit_learns(coarse, classifier):
     model, X, labels = classifier
     fitted = {
-        moderation: BayesianLSSVC(model.kernel_, refine=False, moderation=moderation).fit(
+        moderation: BayesianLSSVC(model.kernel_, refine=False, prior="flat", moderation=moderation).fit(
             model.standardiser_.mean + model.X_fit_ * model.standardiser_.scale, model.y_fit_
         )
         for moderation in ("class", "target", "softmax")

@@ -95,7 +95,7 @@ def measure(problem: Simulation, seed: int, index: int) -> dict[str, Any]:
     data, kernel = simulate(problem, seed, index), RBF(problem.assumed_sigma)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, 1)))
     with quiet():  # what warnings would say is what is counted here
-        model = BayesianLSSVR(kernel, refine=False, standardise=False, prior_sd=3.0).fit(data.X, data.y)
+        model = BayesianLSSVR(kernel, refine=False, prior="flat", standardise=False, prior_sd=3.0).fit(data.X, data.y)
         found = ladder(
             data.X,
             data.y,

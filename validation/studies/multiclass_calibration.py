@@ -91,7 +91,7 @@ def lssvms(X: Array, y: AnyArray, X_test: Array) -> dict[str, Prediction]:
     """Every coding with its decodings."""
     found = {}
     for name, kernel, coding, decodings in LSSVMS:
-        model = MulticlassLSSVC(kernel, coding=coding, shared_kernel=True)
+        model = MulticlassLSSVC(kernel, coding=coding, decoding="bayes", moderation="class", shared_kernel=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BayesLSSVMWarning)  # members without signal are a matter of course here
             model.fit(X, y)

@@ -1,9 +1,7 @@
 """Importance sampling: Laplace's Gaussians, with heavier tails, corrected by weights.
 
-Four fifths of the draws come from a mixture of Student distributions with 5 degrees of freedom, one at each mode, in
-proportion to the modes' Laplace masses, no wider along any axis than the widest prior. The rest come from the prior
-itself: where the posterior runs along γ → 0 or ∞, far from all modes, they see it, and no weight is larger than five
-times the likelihood. The weights p(D, x)/q(x) are Pareto-smoothed (Vehtari, Simpson, Gelman, Yao and Gabry 2024); k̂
+Draws come from a mixture of Student distributions with 5 degrees of freedom, one at each mode, in proportion to the
+modes' Laplace masses. The weights p(D, x)/q(x) are Pareto-smoothed (Vehtari, Simpson, Gelman, Yao and Gabry 2024); k̂
 tells whether the proposal was good enough: below 0.7 the evidence can be believed with its standard error.
 """
 
@@ -12,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
+from scipy.stats import multivariate_t
 from tqdm.auto import tqdm
 
 from ...base.arviz import pareto_smooth
@@ -21,8 +20,6 @@ from ..density import Density
 from ..gaussian import Mode
 
 _DEGREES = 5
-_FROM_PRIOR = 0.2
-_NARROWEST = 1e-6
 _LEAST_SHARE = 0.05  # of the proposal, for a mode that Laplace's method thinks nothing of
 
 
@@ -56,17 +53,18 @@ class WeightedDraws:
 def importance(
     density: Density, modes: tuple[Mode, ...], *, draws: int, rng: np.random.Generator, progress: bool
 ) -> WeightedDraws:
-    """Draw from the Student mixture at the modes and from the prior, and weigh."""
+    """Draw from the Student mixture at the modes and weigh."""
     shares = np.exp(np.array([mode.log_mass for mode in modes]) - max(mode.log_mass for mode in modes))
     shares = np.maximum(shares / shares.sum(), _LEAST_SHARE)
     shares /= shares.sum()
-    parts = [_Student(mode, density) for mode in modes]
-    own = rng.binomial(draws, _FROM_PRIOR)
-    counts = rng.multinomial(draws - own, shares)
-    drawn = [part.draw(k, rng) for part, k in zip(parts, counts, strict=True)]
-    points = np.vstack([*drawn, np.column_stack([part.sample(own, rng) for part in density.parts])])
-    log_student = logsumexp(np.stack([part.log_density(points) for part in parts]) + np.log(shares)[:, None], axis=0)
-    log_q = np.logaddexp(np.log1p(-_FROM_PRIOR) + log_student, np.log(_FROM_PRIOR) + density.log_prior(points))
+    parts = [multivariate_t(mode.position, mode.covariance, df=_DEGREES) for mode in modes]
+    counts = rng.multinomial(draws, shares)
+    points = np.vstack(
+        [np.reshape(part.rvs(k, random_state=rng), (k, -1)) for part, k in zip(parts, counts, strict=True) if k]
+    )
+    log_q = logsumexp(
+        np.stack([np.atleast_1d(part.logpdf(points)) for part in parts]) + np.log(shares)[:, None], axis=0
+    )
     hidden = None if progress and density.kernel_is_free else True
     with tqdm(total=draws, desc="draws weighed", unit="", disable=hidden, leave=False) as bar:
         log_p = density.values(points, tick=bar.update)
@@ -78,25 +76,3 @@ def importance(
     log_evidence = float(logsumexp(smoothed) - np.log(draws))
     error = float(ratio.std(ddof=1) / ratio.mean() / np.sqrt(draws))
     return WeightedDraws(points, smoothed - logsumexp(smoothed), log_evidence, error, float(k_hat))
-
-
-class _Student:
-    """The Student distribution of one mode, in the coordinates of its axes."""
-
-    def __init__(self, mode: Mode, density: Density) -> None:
-        values, self.axes = np.linalg.eigh(0.5 * (mode.covariance + mode.covariance.T))
-        widest = max(part.width for part in density.parts)
-        # rounding makes a variance of hardly any curvature negative or huge; the prior knows how far it can reach
-        self.scales = np.sqrt(np.clip(np.where(values > 0.0, values, np.inf), _NARROWEST**2, widest**2))
-        self.centre = mode.position
-
-    def draw(self, n: int, rng: np.random.Generator) -> Array:
-        z = rng.standard_normal((n, len(self.centre))) / np.sqrt(rng.chisquare(_DEGREES, size=(n, 1)) / _DEGREES)
-        return np.asarray(self.centre + (z * self.scales) @ self.axes.T)
-
-    def log_density(self, points: Array) -> Array:
-        z = (points - self.centre) @ self.axes / self.scales
-        d = len(self.centre)
-        constant = gammaln(0.5 * (_DEGREES + d)) - gammaln(0.5 * _DEGREES) - 0.5 * d * np.log(_DEGREES * np.pi)
-        power = -0.5 * (_DEGREES + d) * np.log1p(np.einsum("ij,ij->i", z, z) / _DEGREES)
-        return np.asarray(constant - np.log(self.scales).sum() + power)

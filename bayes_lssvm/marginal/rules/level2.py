@@ -76,9 +76,7 @@ def integrate(
     ends = np.exp(max(open_ends, default=-np.inf) - rows.log_integral.max())
     tail = float(ends) + float(np.exp(min(beyond - value, 700.0)))
     best = u[[int(np.argmax(rows.log_integral))]]
-    error += _rounding(reduction, u, rows) + 2.0 * float(
-        LogMu.of(reduction, best, prior_mu, prior_zeta).rule_error()[0]
-    )
+    error += _rounding(reduction, u, rows) + float(LogMu.of(reduction, best, prior_mu, prior_zeta).rule_error()[0])
     log_mu = rows.log_mu.ravel()
     log_zeta = (rows.log_mu + u[:, None]).ravel()
     kept = GammaRows(u, rows.log_integral, rows.log_q1)

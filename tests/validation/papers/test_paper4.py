@@ -98,10 +98,10 @@ def test_weighted_forecast_is_the_conditional_of_a_dense_gaussian(heteroscedasti
 def test_equal_weights_give_the_librarys_regressor(heteroscedastic):
     X, y, _ = heteroscedastic
     Z = (X - X.mean()) / X.std(ddof=1)
-    refined = BayesianLSSVR().fit(Z, y)
+    refined = BayesianLSSVR(prior="flat").fit(Z, y)
     weighted = fit_weighted(Z, y, np.ones(len(y)))
     assert weighted.log_evidence == pytest.approx(refined.log_evidence_, abs=1e-2)
-    held = BayesianLSSVR(weighted.kernel, refine=False, standardise=False).fit(Z, y)
+    held = BayesianLSSVR(weighted.kernel, refine=False, prior="flat", standardise=False).fit(Z, y)
     mean, variance = weighted.moments(Z[::7] + 0.1)
     ours, sd = held.latent(Z[::7] + 0.1, return_std=True)
     np.testing.assert_allclose(mean, ours, rtol=1e-8)
@@ -141,7 +141,7 @@ def test_training_weights_have_not_seen_their_own_error():
     X = rng.normal(size=(80, 1))
     errors = rng.normal(size=80) * np.exp(X[:, 0])
     u = np.log(errors**2 + SMALLEST_SQUARE)
-    model = BayesianLSSVR("rbf").fit(X, u)
+    model = BayesianLSSVR("rbf", prior="flat").fit(X, u)
     K, inside = model.kernel_(model.X_fit_), left_out(model)
     for i in (0, 11, 79):
         others = np.delete(np.arange(80), i)

@@ -80,7 +80,7 @@ def test_every_cell_is_computed_and_passes_its_checks(toy):
 
 
 def test_deterministic_methods_are_what_direct_calls_give(toy, points):
-    model = BayesianLSSVC("rbf", standardise=False).fit(points.X, points.y)
+    model = BayesianLSSVC("rbf", prior="flat", moderation="class", standardise=False).fit(points.X, points.y)
     np.testing.assert_allclose(toy["plug-in"].values["test"], model.predict_proba(points.X_test)[:, 1], atol=1e-12)
     assert toy["plug-in"].values["sigma"] == pytest.approx(model.kernel_.sigma)
     held = marginalise(points.X, points.y, kernel=model.kernel_, prior=PRIOR, fixed_kernel=True, progress=False)

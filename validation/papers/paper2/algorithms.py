@@ -87,7 +87,15 @@ def fit_lssvm(X: Array, y: AnyArray, seed: int, *, kernel: str, coding: str, ord
     X, y = X[rows], y[rows]
     classes, labels = np.unique(y, return_inverse=True)
     book = _book(coding, len(classes), seed, order)
-    model = MulticlassLSSVC(kernel, coding=book, moderation="target", class_prior="equal", random_state=seed)
+    model = MulticlassLSSVC(
+        kernel,
+        coding=book,
+        decoding="bayes",
+        moderation="target",
+        prior="flat",
+        class_prior="equal",
+        random_state=seed,
+    )
     model.fit(X, y)
     facts = {
         "members": len(model.members_),

@@ -102,7 +102,7 @@ def compute(cell: Cell, data: None) -> CellResult:
     X, X_test = scale(X), scale(X_test)
     rows = (y == s["first"]) | (y == s["second"])
     targets = np.where(y[rows] == s["second"], 1, -1)
-    member = BayesianLSSVC(s["kernel"], moderation="target", standardise=False, random_state=cell.seed)
+    member = BayesianLSSVC(s["kernel"], moderation="target", prior="flat", standardise=False, random_state=cell.seed)
     member.fit(X[rows], targets)
     facts = {
         "points": int(rows.sum()),

@@ -115,7 +115,8 @@ def _lssvms(
 ) -> tuple[Forecast, Forecast, dict[str, Any]]:
     """The LS-SVM without and with volatility, for standardised targets y."""
     fitted = {
-        p: BayesianLSSVR("rbf", random_state=seed).fit(inputs_for(returns, train, all_lags(p)), y) for p in orders
+        p: BayesianLSSVR("rbf", prior="flat", random_state=seed).fit(inputs_for(returns, train, all_lags(p)), y)
+        for p in orders
     }
     # without signal all orders say the same but for rounding: the first of them then
     p = max(fitted, key=lambda order: round(fitted[order].log_evidence_, _DECIMALS))

@@ -92,7 +92,9 @@ def _logistic(X: Array, y: Array) -> LogisticRegression:
 
 
 def _lssvm(X: Array, y: Array, kernel: Kernel | str, refine: bool, seed: int) -> BayesianLSSVC:
-    return BayesianLSSVC(kernel, refine=refine, standardise=False, random_state=seed).fit(X, y)
+    return BayesianLSSVC(
+        kernel, refine=refine, prior="flat", moderation="class", standardise=False, random_state=seed
+    ).fit(X, y)
 
 
 def _facts(path: SelectionPath, X: Array, models: dict[str, Any]) -> dict[str, Any]:

@@ -165,7 +165,7 @@ def volatility(X: Array, errors: Array, X_new: Array, seed: int) -> Volatility:
     X_new : array of shape (n, d)
     seed : int
     """
-    model = BayesianLSSVR("rbf", random_state=seed).fit(X, np.log(errors**2 + SMALLEST_SQUARE))
+    model = BayesianLSSVR("rbf", prior="flat", random_state=seed).fit(X, np.log(errors**2 + SMALLEST_SQUARE))
     inside = left_out(model)
     level = float(inside.mean())
     new = np.asarray(model.predict(X_new))

@@ -37,7 +37,7 @@ from .points import Points
 
 def fitted(points: Points) -> BayesianLSSVC:
     """The classifier of the evidence framework: everything at its most probable value."""
-    return BayesianLSSVC("rbf", standardise=False).fit(points.X, points.y)
+    return BayesianLSSVC("rbf", prior="flat", moderation="class", standardise=False).fit(points.X, points.y)
 
 
 def plug_in(points: Points, settings: dict[str, Any], seed: int) -> CellResult:

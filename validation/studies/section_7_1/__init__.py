@@ -176,9 +176,9 @@ def study(
     X_test, test_labels = data.test_Xy
     positive = test_labels == 1
 
-    plain = BayesianLSSVC("rbf", occam=False, prior_sd=prior_sd).fit(X, labels)
+    plain = BayesianLSSVC("rbf", occam=False, moderation="class", prior_sd=prior_sd).fit(X, labels)
     without_occam = describe("without Occam", plain, X_test, positive)
-    with_occam = BayesianLSSVC("rbf", occam=True, prior_sd=prior_sd).fit(X, labels)
+    with_occam = BayesianLSSVC("rbf", prior="flat", moderation="class", prior_sd=prior_sd).fit(X, labels)
     eq_5_3 = describe("eq 5.3", with_occam, X_test, positive)
     low, high = sorted((without_occam.sigma, eq_5_3.sigma))
     margin = 2.0 * (high - low)

@@ -11,7 +11,7 @@ from bayes_lssvm import BayesianLSSVC
 from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.levels.level3 import DEFAULT_PRIOR_SD, ErrorBars
-from bayes_lssvm.levels.moderation import MODERATIONS
+from bayes_lssvm.levels.moderation import PAPERS_MODERATIONS
 from bayes_lssvm.levels.objective import Objective
 from validation.harness.scores import binary_scores
 
@@ -138,10 +138,10 @@ def describe(criterion: str, model: BayesianLSSVC, X_test: Array, positive: AnyA
 
 
 def _scores(model: BayesianLSSVC, X_test: Array, positive: AnyArray) -> list[Score]:
-    # the three forms share one fit: only how probabilities are read off differs
+    # the papers' three forms share one fit: only how probabilities are read off differs
     chosen = model.moderation
     try:
-        found = {m: model.set_params(moderation=m).predict_proba(X_test)[:, 1] for m in MODERATIONS}
+        found = {m: model.set_params(moderation=m).predict_proba(X_test)[:, 1] for m in PAPERS_MODERATIONS}
     finally:
         model.set_params(moderation=chosen)
     scores = {m: binary_scores(probability, positive) for m, probability in found.items()}

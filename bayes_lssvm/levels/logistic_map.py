@@ -1,0 +1,133 @@
+"""Class probabilities from leave-one-out outputs: a logistic map fitted to what every point looks like to the others.
+
+A model that interpolates its labels has no residuals to measure its noise on; the outputs z_i^(−i) of the points that
+were left out have. They are exact and free (paper 1, eq 12), and paper 0 names them as the way to the densities of the
+errors (section 3.2, after Mukherjee et al. and Platt). Regression on labels ±1 estimates E[y | x] = 2P − 1, so that
+(1 + z)/2 is a probability as far as it lies between 0 and 1. The map is linear in its log odds, continued smoothly,
+
+    log P(+1 | x) − log P(−1 | x) = a h(z) + b,      h(z) = log softplus(4(1 + z)) − log softplus(4(1 − z)),
+
+    a ~ Normal(1, 4), a ≥ 0,      b ~ Normal(log odds of the classes, 3),
+
+at its most probable a and b: two parameters, a strictly convex problem, finite for outputs that separate the classes.
+Away from the data, where the variance of z exceeds the largest of any left-out point, the log odds shrink towards those
+of the classes by MacKay's factor. The log odds are bounded by 2 log(N + 1): N points cannot teach more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from ..base.typing import Array
+
+SLOPE_MEAN, SLOPE_SD, OFFSET_SD = 1.0, 4.0, 3.0
+_SHARPNESS = 4.0  # of the bend at z = ±1
+_STEPS = 100
+
+
+@dataclass(frozen=True)
+class LogisticMap:
+    """The map from outputs to log odds at the training set's class frequencies.
+
+    Attributes
+    ----------
+    slope, offset : float
+        a and b.
+    class_log_odds : float
+        Log odds of the classes, log N₊/N₋: what is left where the outputs know nothing.
+    largest_variance : float
+        The largest variance of the output at a left-out point.
+    bound : float
+        2 log(N + 1).
+    """
+
+    slope: float
+    offset: float
+    class_log_odds: float
+    largest_variance: float
+    bound: float
+
+    @classmethod
+    def fit(cls, outputs: Array, variances: Array, y: Array) -> LogisticMap:
+        """The map for leave-one-out outputs and their variances, of shape (N,), of labels ±1.
+
+        A negative slope says that the outputs know nothing: where γ → 0 they are the mean of the other labels, which
+        is the farther on one side the more labels are on the other. The best slope that is not negative is then zero,
+        and the best offset that of the classes.
+        """
+        plus = y > 0
+        classes = float(np.log(plus.sum()) - np.log((~plus).sum()))
+        slope, offset = _most_probable(label_log_odds(outputs), plus.astype(float), classes)
+        if slope < 0.0:
+            slope, offset = 0.0, classes
+        return cls(slope, offset, classes, float(variances.max()), 2.0 * float(np.log(len(y) + 1.0)))
+
+    def log_odds(self, z: Array, variance: Array) -> Array:
+        """Log P(y=+1 | x) − log P(y=−1 | x) at the training frequencies, for outputs z and their variances."""
+        with np.errstate(over="ignore"):
+            odds = np.clip(self.slope * label_log_odds(z) + self.offset, -self.bound, self.bound)
+            excess = np.maximum(variance - self.largest_variance, 0.0)
+            # MacKay's factor: h is about 2z where the classes meet
+            shrunk = (odds - self.class_log_odds) / np.sqrt(1.0 + np.pi / 8.0 * (2.0 * self.slope) ** 2 * excess)
+        return np.clip(self.class_log_odds + shrunk, -self.bound, self.bound)
+
+
+def left_out_cost(z: Array, y: Array) -> tuple[float, Array]:
+    """−log likelihood of labels ±1 by the best map of their leave-one-out outputs, in nats, and its slopes ∂/∂z_i."""
+    t = (y > 0).astype(float)
+    centre = float(np.log(t.sum()) - np.log(len(t) - t.sum()))
+    slope, offset = _most_probable(label_log_odds(z), t, centre)
+    if slope <= 0.0:
+        slope, offset = 0.0, centre
+    odds = slope * label_log_odds(z) + offset
+    own = 0.5 * ((slope - SLOPE_MEAN) / SLOPE_SD) ** 2 + 0.5 * ((offset - centre) / OFFSET_SD) ** 2
+    value = float(np.sum(np.logaddexp(0.0, odds) - t * odds)) + own
+    # a and b are at their optimum, or held, so that only z moves
+    return value, (expit(odds) - t) * slope * _bend(z)
+
+
+def _bend(z: Array) -> Array:
+    """dh/dz."""
+    total = np.zeros_like(z)
+    for side in (1.0, -1.0):
+        x = np.maximum(_SHARPNESS * (1.0 + side * z), -30.0)
+        total += _SHARPNESS * expit(x) / np.logaddexp(0.0, x)
+    return total
+
+
+def label_log_odds(z: Array) -> Array:
+    """h(z): the log odds of (1 + z)/2 between the labels, and a straight line of slope 4 beyond them."""
+    return _log_softplus(_SHARPNESS * (1.0 + z)) - _log_softplus(_SHARPNESS * (1.0 - z))
+
+
+def _log_softplus(x: Array) -> Array:
+    """Log log(1 + eˣ), which is x itself far below zero."""
+    return np.where(x > -30.0, np.log(np.logaddexp(0.0, np.maximum(x, -30.0))), x)
+
+
+def _most_probable(z: Array, t: Array, centre: float) -> tuple[float, float]:
+    """A and b by Newton's method with step halving, for outputs z of shape (N,) and labels t in {0, 1}."""
+    features = np.stack([z, np.ones_like(z)], axis=1)  # [N, 2]
+    middle, precision = np.array([SLOPE_MEAN, centre]), np.array([SLOPE_SD, OFFSET_SD]) ** -2.0
+
+    def cost(point: Array) -> float:
+        odds = features @ point
+        return float(np.sum(np.logaddexp(0.0, odds) - t * odds) + 0.5 * np.sum(precision * (point - middle) ** 2))
+
+    point, now = middle.copy(), cost(middle)
+    for _ in range(_STEPS):
+        p = expit(features @ point)
+        gradient = features.T @ (p - t) + precision * (point - middle)
+        hessian = (features.T * (p * (1.0 - p))) @ features + np.diag(precision)
+        step = np.linalg.solve(hessian, gradient)
+        size = 1.0
+        while size > 1e-12 and cost(point - size * step) > now:
+            size *= 0.5
+        point = point - size * step
+        before, now = now, cost(point)
+        if before - now < 1e-13 * max(1.0, abs(now)):
+            break
+    return float(point[0]), float(point[1])
