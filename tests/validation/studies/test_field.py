@@ -16,9 +16,9 @@ from sklearn.metrics import brier_score_loss, log_loss
 from bayes_lssvm import BayesianLSSVC, datasets
 from reports.draw.ranks import RankLine, draw_ranks, figure_ranks
 from reports.frame.page import TEXT_WIDTH, as_text
-from reports.frame.write import write_page
+from reports.frame.write import read_result, write_page
 from reports.pages.field import page
-from reports.pages.field.document import main
+from reports.pages.field.document import RECORD, main, tables
 from reports.pages.field.figures import rank_line, too_sure
 from reports.pages.field.sentences import left_out
 from reports.pages.field.tables import duel_table, group_table, set_table
@@ -451,6 +451,19 @@ def test_the_toy_study_has_a_page(toy, tmp_path):
 
 
 # --- the documentation
+
+
+def test_the_documentation_shows_the_gallery():
+    """All sets, all methods of scikit-learn, three repeats; and the tables are those of the stored cells."""
+    text = (RECORD.parents[2] / "docs" / "findings" / "field.md").read_text(encoding="utf-8")
+    result = read_result(RECORD)
+    assert result.size == "full"
+    field = summarise(result)
+    assert set(field.sets) >= {*BALANCED, *IMBALANCED, *SHIPPED}
+    assert set(field.complete) >= set(METHODS) - {"neo"}
+    assert {facts.repeats for facts in field.sets.values()} == {3}
+    for table in tables(result):
+        assert table in text
 
 
 def test_tables_are_printed_as_markdown(tmp_path, capsys):
