@@ -1,7 +1,10 @@
-"""Do the closed forms hold on these data? The ladder of approximations, climbed in seconds, and a verdict.
+"""Are the probabilities right on these data, and do the closed forms hold? Checks in seconds, and a verdict.
+
+For classes the default classifier predicts each row by the model of the others, in closed form, and its probabilities
+are compared with the labels (`levels.calibration`).
 
 The evidence framework fixes μ, ζ and the kernel's parameters at their most probable values and takes Gaussian error
-bars there. `trust` compares that with the exact integrals on the user's own data:
+bars there. `trust` compares that with the exact integrals on the user's own data, for two classes and for real targets:
 
 | question                          | measured by                                                |
 | --------------------------------- | ---------------------------------------------------------- |
@@ -10,14 +13,15 @@ bars there. `trust` compares that with the exact integrals on the user's own dat
 | is the posterior near a Gaussian? | Pareto k̂ of a Student proposal, modes, mass beyond 3 sd    |
 | does it matter?                   | the worst change of a prediction when nothing is fixed     |
 
-Each check is "good", "doubtful" or "bad" by limits that `LIMITS` states; the verdict is the worst of them.
+Each check is "good", "doubtful" or "bad" by limits that `LIMITS` states, or "not checked" where it could not be made;
+the verdict is the worst of those that were.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from contextlib import nullcontext
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +30,11 @@ from .base.provenance import provenance
 from .base.scikit import check_X_y, type_of_target
 from .base.typing import AnyArray, Array
 from .estimators.classifier import BayesianLSSVC
+from .estimators.grades import LIMITS, Grade, LadderRow, TrustReport, calibration_grades, level_of, worst
+from .estimators.left_out import left_out_probabilities
 from .estimators.regressor import BayesianLSSVR
 from .kernels import Kernel, as_kernel
+from .levels.calibration import Calibration, calibration
 from .marginal.ladder import Ladder, Rung, ladder
 from .marginal.posterior import HyperPosterior
 from .priors import HyperPrior, LogPrior, as_hyper_prior
@@ -35,125 +42,36 @@ from .search.starts import spread_subset
 
 __all__ = [
     "LIMITS",
+    "PROBABILITIES",
     "VERDICTS",
+    "Calibration",
     "Grade",
     "Ladder",
     "LadderRow",
     "Rung",
     "TrustReport",
     "ladder",
+    "level_of",
     "trust",
     "worst_change",
 ]
 
-Level = Literal["good", "doubtful", "bad"]
-_LEVELS: tuple[Level, ...] = ("good", "doubtful", "bad")
 VERDICTS = {
     "good": "The closed forms can be trusted on these data.",
     "doubtful": "Use the closed forms with care on these data.",
     "bad": "Do not trust the closed forms on these data; integrate the hyperparameters out (marginalise).",
+    "not checked": "",
 }
-# Up to the first number a check is good, up to the second doubtful, beyond it bad.
-LIMITS: dict[str, tuple[float, float]] = {
-    "evidence": (0.5, 2.0),  # nats; half a nat is less than a Bayes factor of 2
-    "error bars": (0.22, 0.69),  # |log of a ratio|: factors of 1.25 and 2
-    "k_hat": (0.7, 1.0),
-    "missed modes": (0.05, 0.3),  # mass relative to the best mode
-    "tail mass": (0.05, 0.15),  # beyond 3 standard deviations, where a Gaussian has 0.0027
-    "probability": (0.05, 0.15),
-    "regression": (0.25, 1.0),  # in predicted standard deviations
+PROBABILITIES = {
+    "good": "The default classifier's probabilities are calibrated.",
+    "doubtful": "Use the default classifier's probabilities with care.",
+    "bad": "Do not use the default classifier's probabilities as they are.",
+    "not checked": "",
 }
 _TOLERANCE = 1e-4  # nats
 _MOST_POINTS = 500
 
-
-class Grade(NamedTuple):
-    """One measured quantity, how good it is by the limits, and what it says."""
-
-    name: str
-    value: float
-    level: Level
-    sentence: str
-
-
-class LadderRow(NamedTuple):
-    """A rung of the ladder in a report: the kernel held or free, its evidence, and error bars of log μ and log ζ."""
-
-    method: str
-    kernel: str
-    log_evidence: float
-    difference: float
-    sd_log_mu: float
-    sd_log_zeta: float
-
-
-@dataclass(frozen=True)
-class TrustReport:
-    """What `trust` found.
-
-    Attributes
-    ----------
-    verdict : "good", "doubtful" or "bad"
-    sentence : str
-        The verdict in words.
-    reasons : tuple of str
-        One sentence for each check that is not good, or for all if every one is.
-    checks : tuple of Grade
-    ladder : tuple of LadderRow
-        Evidence and error bars by each method; `difference` is in nats from the exact value of the same model.
-    kernel : Kernel
-        The kernel at its most probable parameters, for standardised inputs.
-    n_modes : int
-        Modes of the posterior of μ and ζ at that kernel.
-    k_hat, tail_mass, worst_change : float
-    n_used : int
-        Points that were used; a subset of 500, spread over the targets, stands for more.
-    seconds : float
-    provenance : dict
-    """
-
-    verdict: Level
-    sentence: str
-    reasons: tuple[str, ...]
-    checks: tuple[Grade, ...]
-    ladder: tuple[LadderRow, ...]
-    kernel: Kernel
-    n_modes: int
-    k_hat: float
-    tail_mass: float
-    worst_change: float
-    n_used: int
-    seconds: float
-    provenance: dict[str, Any]
-
-    def __str__(self) -> str:
-        lines = [f"{self.verdict.upper()}: {self.sentence}", f"kernel {self.kernel}, {self.n_used} points", ""]
-        header = ("method", "kernel", "log evidence", "minus exact", "sd log mu", "sd log zeta")
-        rows = [
-            (
-                r.method,
-                r.kernel,
-                f"{r.log_evidence:.3f}",
-                f"{r.difference:+.3f}",
-                f"{r.sd_log_mu:.3f}",
-                f"{r.sd_log_zeta:.3f}",
-            )
-            for r in self.ladder
-        ]
-        widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-        for row in [header, *rows]:
-            cells = [c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
-            lines.append("  ".join(cells).rstrip())
-        lines.append("")
-        width = max(len(check.level) for check in self.checks)
-        lines += [f"{check.level.ljust(width)}  {check.sentence}" for check in self.checks]
-        return "\n".join(lines)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        record = {name: value for name, value in asdict(self).items() if name not in ("kernel", "checks", "ladder")}
-        record |= {"kernel": self.kernel.to_dict(), "checks": [c._asdict() for c in self.checks]}
-        return record | {"ladder": [r._asdict() for r in self.ladder]}
+Model = BayesianLSSVC | BayesianLSSVR
 
 
 def trust(
@@ -168,18 +86,21 @@ def trust(
     seed: int = 0,
     progress: bool = True,
 ) -> TrustReport:
-    """Tell whether the closed forms of the evidence framework hold on given data.
+    """Tell whether probabilities and the closed forms of the evidence framework can be trusted on given data.
+
+    For classes, leave-one-out probabilities of the default classifier with this kernel are compared with the labels.
+    For two classes and for real targets the papers' closed forms are compared with exact integrals.
 
     Parameters
     ----------
     X : array of shape (N, d)
     y : array of shape (N,)
-        Two labels of any kind, or real numbers.
+        Labels of any kind, or real numbers.
     kernel : Kernel or str
         Its parameters are put at their most probable values for the closed forms, and integrated out for the exact
         answer, unless `fixed_kernel`.
     prior : HyperPrior, LogPrior or None
-        Priors of the log parameters; Normal(0, 3) each by default.
+        Priors of the log parameters in the integrals; Normal(0, 3) each by default.
     fixed_kernel : bool
         Take the kernel's parameters as given.
     standardise : bool
@@ -190,42 +111,102 @@ def trust(
         Of the subset where there are more than 500 points, and of the draws behind k̂.
     """
     start = time.perf_counter()
-    if task not in ("auto", "classification", "regression"):
-        raise ValueError(f"task must be auto, classification or regression, got {task!r}.")
     X, y = check_X_y(X, y, dtype=np.float64, ensure_min_samples=3)
+    task, n_rows = _task(task, y), len(X)
     given, hyper_prior = as_kernel(kernel, X.shape[1]), as_hyper_prior(prior)
     n_kernel = 0 if fixed_kernel else given.log_params.size
     hyper_prior.require_proper(n_kernel, "trust")
     if len(X) > _MOST_POINTS:
         chosen = spread_subset(y, _MOST_POINTS, np.random.default_rng(seed))
         X, y = X[chosen], y[chosen]
-    model = _fit(given, X, y, task, refine=n_kernel > 0, standardise=standardise, seed=seed)
-    with quiet():
-        held = _climbed(model, hyper_prior, seed, progress, held=True)
-        free = _climbed(model, hyper_prior, seed, progress, held=False) if n_kernel else None
-    whole = free or held
-    change = worst_change(model, whole.exact.integral, _looked_at(X, seed))
-    checks = _grades(model, held, free, change)
-    worst = max(checks, key=lambda check: _LEVELS.index(check.level)).level
-    record = provenance(settings={"kernel": given, "prior": hyper_prior, "seed": seed}, data=(X, y))
+    n_classes = len(np.unique(y)) if task == "classification" else 0
+    settings: dict[str, Any] = {"refine": n_kernel > 0, "standardise": standardise, "random_state": seed}
+    forms = _not_climbed(n_classes)
+    if n_classes <= 2:
+        model = _papers_model(given, X, y, task, settings)
+        forms = _closed_forms(model, X, hyper_prior, seed, progress, free=n_kernel > 0)
+    found, checks = _calibrated(given, X, y, n_classes, settings) if n_classes else (None, ())
+    verdict = worst((*checks, *forms.checks))
+    says = (VERDICTS[worst(forms.checks)], PROBABILITIES[worst(checks)])
     return TrustReport(
-        verdict=worst,
-        sentence=VERDICTS[worst],
-        reasons=tuple(check.sentence for check in checks if worst == "good" or check.level != "good"),
-        checks=checks,
-        ladder=tuple(r for part, own in ((held, "held"), (free, "free")) if part for r in _rows(part, own)),
+        verdict=verdict,
+        sentence=" ".join(words for words in says if words),
+        reasons=tuple(c.sentence for c in (*checks, *forms.checks) if c.level in _reasons(verdict)),
+        checks=(*checks, *forms.checks),
+        calibration=found,
+        n_used=len(X),
+        n_rows=n_rows,
+        seconds=time.perf_counter() - start,
+        provenance=provenance(settings={"kernel": given, "prior": hyper_prior, "seed": seed}, data=(X, y)),
+        **{name: value for name, value in forms._asdict().items() if name != "checks"},
+    )
+
+
+def _task(task: str, y: AnyArray) -> str:
+    if task not in ("auto", "classification", "regression"):
+        raise ValueError(f"task must be auto, classification or regression, got {task!r}.")
+    if task != "auto":
+        return task
+    return "classification" if type_of_target(y) == "binary" or y.dtype.kind in "OUSb" else "regression"
+
+
+def _reasons(verdict: str) -> tuple[str, ...]:
+    """Levels of the checks that the verdict rests on."""
+    return ("good",) if verdict == "good" else ("doubtful", "bad")
+
+
+# --- probabilities ---------------------------------------------------------------------------------------------------
+
+
+def _calibrated(
+    kernel: Kernel, X: Array, y: AnyArray, n_classes: int, settings: dict[str, Any]
+) -> tuple[Calibration, tuple[Grade, ...]]:
+    """Leave-one-out probabilities of the default classifier with this kernel, beside the labels."""
+    with quiet() if n_classes == 2 else nullcontext():  # for two classes the papers' model has warned already
+        model = BayesianLSSVC(kernel, **settings).fit(X, y)
+    _, inputs = np.unique(X, axis=0, return_inverse=True)
+    found = calibration(left_out_probabilities(model, X, y), np.searchsorted(model.classes_, y), inputs)
+    return found, calibration_grades(found, model.classes_.tolist())
+
+
+# --- closed forms ----------------------------------------------------------------------------------------------------
+
+
+class ClosedForms(NamedTuple):
+    """What the ladder says of the closed forms: fields of the report."""
+
+    checks: tuple[Grade, ...]
+    ladder: tuple[LadderRow, ...] = ()
+    kernel: Kernel | None = None
+    n_modes: int = 0
+    k_hat: float = float("nan")
+    tail_mass: float = float("nan")
+    worst_change: float = float("nan")
+
+
+def _not_climbed(n_classes: int) -> ClosedForms:
+    sentence = (
+        f"The ladder of closed forms is for one binary model or a regression, and there are {n_classes} classes: to "
+        "climb it, call trust with the rows of two classes, or with one class against the rest."
+    )
+    return ClosedForms((Grade("closed forms", float("nan"), "not checked", sentence),))
+
+
+def _closed_forms(model: Model, X: Array, prior: HyperPrior, seed: int, progress: bool, *, free: bool) -> ClosedForms:
+    with quiet():
+        held = _climbed(model, prior, seed, progress, held=True)
+        whole = _climbed(model, prior, seed, progress, held=False) if free else held
+    change = worst_change(model, whole.exact.integral, _looked_at(X, seed))
+    parts = ((held, "held"), (whole, "free")) if free else ((held, "held"),)
+    return ClosedForms(
+        checks=_grades(model, held, whole if free else None, change),
+        ladder=tuple(row for part, own in parts for row in _rows(part, own)),
         kernel=model.kernel_,
         n_modes=int(held.ladder["laplace"].integral.diagnostics["n_modes"]) if "laplace" in held.ladder else 0,
         k_hat=_k_hat(whole),
         tail_mass=_tail_mass(whole),
         worst_change=change,
-        n_used=len(X),
-        seconds=time.perf_counter() - start,
-        provenance=record,
     )
-
-
-Model = BayesianLSSVC | BayesianLSSVR
 
 
 class Climbed(NamedTuple):
@@ -235,23 +216,19 @@ class Climbed(NamedTuple):
     exact: Rung
 
 
-def _fit(kernel: Kernel, X: Array, y: AnyArray, task: str, *, refine: bool, standardise: bool, seed: int) -> Model:
-    """The closed-form model, whose warnings the user shall see."""
-    # the papers' rule: it is their closed forms that are held against the integrals
-    settings: dict[str, Any] = {"refine": refine, "prior": "flat", "standardise": standardise, "random_state": seed}
-    if task == "auto":
-        task = "classification" if type_of_target(y) == "binary" or y.dtype.kind in "OUSb" else "regression"
+def _papers_model(kernel: Kernel, X: Array, y: AnyArray, task: str, settings: dict[str, Any]) -> Model:
+    """The closed-form model, whose warnings the user shall see.
+
+    By the papers' rule: it is their closed forms that are held against the integrals.
+    """
     if task == "classification":
-        if len(np.unique(y)) > 2:
-            raise ValueError(
-                f"trust looks at one binary model or one regression, and y has {len(np.unique(y))} classes; look at "
-                "each pair of classes, or at one class against the rest."
-            )
-        return BayesianLSSVC(kernel, moderation="class", **settings).fit(X, y)
+        return BayesianLSSVC(kernel, moderation="class", prior="flat", **settings).fit(X, y)
     targets = np.asarray(y, dtype=float)
     spread = float(targets.std(ddof=1))
     # so that the priors of μ and ζ mean the same on every scale; equal targets are refused by fit
-    return BayesianLSSVR(kernel, **settings).fit(X, (targets - targets.mean()) / (spread if spread > 0 else 1.0))
+    return BayesianLSSVR(kernel, prior="flat", **settings).fit(
+        X, (targets - targets.mean()) / (spread if spread > 0 else 1.0)
+    )
 
 
 def _climbed(model: Model, prior: HyperPrior, seed: int, progress: bool, *, held: bool) -> Climbed:
@@ -323,11 +300,6 @@ def worst_change(model: Model, exact: HyperPosterior, X: Array) -> float:
 # --- checks ----------------------------------------------------------------------------------------------------------
 
 
-def _level(name: str, value: float) -> Level:
-    good, doubtful = LIMITS[name]
-    return "good" if value <= good else "doubtful" if value <= doubtful else "bad"
-
-
 def _grades(model: Model, held: Climbed, free: Climbed | None, change: float) -> tuple[Grade, ...]:
     whole = free or held
     checks = [_status(model)]
@@ -336,14 +308,14 @@ def _grades(model: Model, held: Climbed, free: Climbed | None, change: float) ->
         Grade(
             "evidence",
             closed,
-            _level("evidence", abs(closed)),
+            level_of("evidence", abs(closed)),
             f"The evidence by 5.2 is {closed:+.3f} nats from the exact integral over μ and ζ.",
         )
     )
     if free is not None and "laplace" in free.ladder:
         off = free.ladder["laplace"].log_evidence - free.exact.log_evidence
         sentence = f"With the kernel's parameters free, Laplace's method is {off:+.3f} nats from the integral."
-        checks.append(Grade("evidence, kernel free", off, _level("evidence", abs(off)), sentence))
+        checks.append(Grade("evidence, kernel free", off, level_of("evidence", abs(off)), sentence))
     checks += [_error_bar(held, name) for name in ("log_mu", "log_zeta")]
     checks += [_shape(whole), _modes(whole), _tails(whole)]
     kind = "probability" if isinstance(model, BayesianLSSVC) else "regression"
@@ -353,7 +325,7 @@ def _grades(model: Model, held: Climbed, free: Climbed | None, change: float) ->
         else f"a prediction by at most {change:.2f} of its standard deviations"
     )
     sentence = f"Integrating the hyperparameters out changes {words}."
-    checks.append(Grade("predictions", change, _level(kind, change), sentence))
+    checks.append(Grade("predictions", change, level_of(kind, change), sentence))
     return tuple(checks)
 
 
@@ -370,15 +342,16 @@ def _error_bar(held: Climbed, name: str) -> Grade:
     ratio = held.ladder["mackay"].sd[name] / held.exact.sd[name]
     symbol = {"log_mu": "log μ", "log_zeta": "log ζ"}[name]
     sentence = f"MacKay's error bar of {symbol} is {ratio:.2f} times the exact standard deviation."
-    return Grade(f"error bar of {name}", ratio, _level("error bars", abs(float(np.log(ratio)))), sentence)
+    return Grade(f"error bar of {name}", ratio, level_of("error bars", abs(float(np.log(ratio)))), sentence)
 
 
 def _shape(found: Climbed) -> Grade:
     k_hat = _k_hat(found)
     if np.isnan(k_hat):
-        return Grade("k_hat", k_hat, "doubtful", 'Pareto k̂ is not known (it needs "bayes-lssvm[sampling]" and a mode).')
+        sentence = 'Pareto k̂ is not known (it needs "bayes-lssvm[sampling]" and a mode).'
+        return Grade("k_hat", k_hat, "not checked", sentence)
     sentence = f"Pareto k̂ of a Student proposal at the mode is {k_hat:.2f} (0.7 is the limit of reliable weights)."
-    return Grade("k_hat", k_hat, _level("k_hat", k_hat), sentence)
+    return Grade("k_hat", k_hat, level_of("k_hat", k_hat), sentence)
 
 
 def _modes(found: Climbed) -> Grade:
@@ -391,12 +364,12 @@ def _modes(found: Climbed) -> Grade:
         if count == 1
         else (f"The posterior has {count} modes; those that a single Gaussian misses have {missed:.0%} of its mass.")
     )
-    return Grade("modes", float(count), _level("missed modes", missed), sentence)
+    return Grade("modes", float(count), level_of("missed modes", missed), sentence)
 
 
 def _tails(found: Climbed) -> Grade:
     mass = _tail_mass(found)
     if np.isnan(mass):
-        return Grade("tail mass", mass, "bad", "Without a Gaussian there are no tails to measure.")
+        return Grade("tail mass", mass, "not checked", "Without a Gaussian there are no tails to measure.")
     sentence = f"{100 * mass:.1f} % of the posterior lies beyond 3 standard deviations (a Gaussian has 0.3 %)."
-    return Grade("tail mass", mass, _level("tail mass", mass), sentence)
+    return Grade("tail mass", mass, level_of("tail mass", mass), sentence)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
 
-import bayes_lssvm.trust
 from bayes_lssvm import BayesianLSSVC, FullyBayesianLSSVC, datasets, marginalise, trust
 from bayes_lssvm.base.errors import ConstantFeatureWarning, NoSignalWarning
 from bayes_lssvm.kernels import RBF, Linear
 from bayes_lssvm.priors import Flat, HyperPrior, ImproperPriorError, Normal
-from bayes_lssvm.trust import LIMITS, VERDICTS
+from bayes_lssvm.trust import LIMITS, PROBABILITIES, VERDICTS, level_of
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def checks(found):
 
 def test_ripley_can_be_trusted(report, ripley_standardised):
     assert report.verdict == "good"
-    assert report.sentence == VERDICTS["good"]
+    assert report.sentence == f"{VERDICTS['good']} {PROBABILITIES['good']}"
     assert len(report.reasons) == len(report.checks)
     rungs = {(rung.method, rung.kernel): rung for rung in report.ladder}
     exact = marginalise(*ripley_standardised, kernel=report.kernel, fixed_kernel=True)
@@ -38,7 +38,20 @@ def test_ripley_can_be_trusted(report, ripley_standardised):
     assert abs(rungs["importance", "free"].difference) < 0.1
     assert report.n_modes == 1
     assert report.k_hat < 0.7
-    assert report.n_used == 250
+    assert (report.n_used, report.n_rows, report.rows) == (250, 250, "all 250 rows were used")
+
+
+def test_the_probabilities_are_those_of_the_default_classifier(report):
+    data = datasets.load("ripley")
+    model = BayesianLSSVC().fit(data.data, data.target)
+    odds = model.left_out_log_odds()
+    scores = -np.logaddexp(0.0, np.where(data.target == 1, -odds, odds)) + np.log(2.0)
+    score, error = scores.mean(), scores.std(ddof=1) / np.sqrt(250)
+    assert report.calibration.gain == pytest.approx(score)
+    sentence = f"Left-out rows are predicted {score:.3f} ± {error:.3f} nats better than by class frequencies."
+    assert checks(report)["log score"] == ("log score", pytest.approx(score), "good", sentence)
+    assert checks(report)["reliability"].level == "good"
+    assert "agree within their errors" in checks(report)["reliability"].sentence
 
 
 def test_the_worst_change_is_that_of_the_estimators(report):
@@ -71,6 +84,9 @@ def test_labels_without_signal_are_not_trusted():
     assert found.verdict == "bad"
     assert checks(found)["status"].level == "bad"
     assert "noise alone" in checks(found)["status"].sentence
+    assert checks(found)["log score"].level == "doubtful"
+    assert "no better than by class frequencies" in checks(found)["log score"].sentence
+    assert found.sentence == f"{VERDICTS['bad']} {PROBABILITIES['doubtful']}"
 
 
 def test_regression_and_several_kernel_parameters():
@@ -101,6 +117,52 @@ def test_many_points_are_represented_by_some():
     X, labels = datasets.make_waveform(700, seed=3)
     found = trust(X, labels == labels.max(), kernel=Linear())
     assert found.n_used == 500
+    assert "\nkernel Linear(); 500 of 700 rows, spread over the targets, were used\n" in str(found)
+
+
+def test_more_than_two_classes_have_their_probabilities_checked():
+    data = datasets.load("iris")
+    found = trust(data.data, np.array(["setosa", "versicolor", "virginica"])[data.target])
+    assert (found.verdict, found.sentence) == ("good", PROBABILITIES["good"])
+    assert (found.ladder, found.kernel) == ((), None)
+    assert [check.level for check in found.checks] == ["good", "good", "not checked"]
+    assert "rows of two classes, or with one class against the rest" in found.checks[2].sentence
+    assert str(found).splitlines()[:2] == [f"GOOD: {PROBABILITIES['good']}", "all 150 rows were used"]
+    assert len(found.reasons) == 2
+    record = json.loads(json.dumps(found.as_dict()))
+    assert record["kernel"] is None
+    assert record["calibration"]["gain"] == found.calibration.gain
+
+
+def test_permuted_labels_of_three_classes_are_not_good():
+    data = datasets.load("iris")
+    labels = np.random.default_rng(0).permutation(data.target)
+    with pytest.warns(NoSignalWarning):
+        found = trust(data.data, labels, task="classification")
+    assert found.verdict != "good"
+    assert any("no better than by class frequencies" in reason for reason in found.reasons)
+
+
+def test_what_cannot_be_measured_does_not_lower_the_verdict(monkeypatch):
+    """K̂ needs an extra: without it the report is as good as it was, and says what it has not looked at."""
+    data = datasets.load("ripley")
+    for name in [n for n in sys.modules if n.split(".")[0] == "arviz_stats"] or ["arviz_stats"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    found = trust(data.data, data.target, kernel=RBF(1.328), fixed_kernel=True)
+    assert checks(found)["k_hat"].level == "not checked"
+    assert found.verdict == "good"
+    assert not any("Pareto" in reason for reason in found.reasons)
+    assert 'not checked  Pareto k̂ is not known (it needs "bayes-lssvm[sampling]"' in str(found)
+    assert {"k_hat": "not checked"}.items() <= {c["name"]: c["level"] for c in found.as_dict()["checks"]}.items()
+
+
+def test_numbers_have_no_probabilities():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 1))
+    found = trust(x, x[:, 0] + 0.3 * rng.normal(size=40), kernel="linear")
+    assert found.calibration is None
+    assert not {"log score", "reliability"} & checks(found).keys()
+    assert "probabilities" not in found.sentence
 
 
 def test_the_report_reads_and_serialises(report):
@@ -118,9 +180,9 @@ def test_the_verdict_is_the_worst_check(report):
     levels = ("good", "doubtful", "bad")
     assert report.verdict == max((c.level for c in report.checks), key=levels.index)
     for name, (good, doubtful) in LIMITS.items():
-        assert bayes_lssvm.trust.__globals__["_level"](name, good) == "good"
-        assert bayes_lssvm.trust.__globals__["_level"](name, doubtful) == "doubtful"
-        assert bayes_lssvm.trust.__globals__["_level"](name, doubtful + 1e-9) == "bad"
+        assert level_of(name, good) == "good"
+        assert level_of(name, doubtful) == "doubtful"
+        assert level_of(name, doubtful + 1e-9) == "bad"
 
 
 def test_bad_calls_get_a_sentence():
@@ -134,5 +196,3 @@ def test_bad_calls_get_a_sentence():
         trust(X, np.zeros(40, dtype=int))
     with pytest.raises(ValueError, match="NaN"):
         trust(np.full((40, 2), np.nan), y)
-    with pytest.raises(ValueError, match="y has 4 classes; look at each pair"):
-        trust(data.data[:40], np.array(["a", "b", "c", "d"] * 10))

@@ -57,8 +57,8 @@ _PACKAGES_OF_FILES = ("arviz_base", "xarray", "h5netcdf", "h5py")
 
 
 def run_trust(args: argparse.Namespace) -> None:
-    """Tell whether the closed forms hold on a table. The verdict is a result, so the exit code does not tell it."""
-    training = read_training(args.data, args.target, args.task, args.ignore)
+    """Tell what can be trusted on a table. The verdict is a result, so the exit code does not tell it."""
+    training = read_training(args.data, args.target, args.task, args.ignore, many_classes=True)
     kernel, prior = _model(args, training)
     with _said_as_options(), spoken_warnings() as sentences:
         X = Standardiser.fit(training.X, training.inputs)(training.X)

@@ -34,7 +34,7 @@ examples:
   bayes-lssvm predict model.npz new.csv --out out.csv      class probabilities for new rows
   bayes-lssvm compare ripley.csv --target yc               rank kernels by their evidence
   bayes-lssvm select heart.csv --target class              which inputs the evidence asks for
-  bayes-lssvm trust ripley.csv --target yc                 do the closed forms hold on these data?
+  bayes-lssvm trust ripley.csv --target yc                 can probabilities and closed forms be trusted?
   bayes-lssvm marginalise ripley.csv --target yc           integrate the hyperparameters out
 
 exit codes: 0 success, 2 a mistake in the arguments or the data, 130 interrupted"""
@@ -157,7 +157,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_compare(command("compare", summary, _KERNEL_HELP + "\n" + _COMPARE_EXAMPLES))
     summary = "Search for the inputs that the evidence asks for, backward, forward or by relevance."
     _add_select(command("select", summary, _SELECT_EXAMPLES))
-    summary = "Tell whether the closed forms hold on a table: exact integrals beside them, and a verdict."
+    summary = "Tell what can be trusted on a table: probabilities of left-out rows, exact integrals, and a verdict."
     _add_trust(command("trust", summary, _PRIOR_HELP + "\n" + _TRUST_EXAMPLES))
     summary = "Integrate the hyperparameters out: their posterior, the evidence, and predictions for new rows."
     _add_marginalise(command("marginalise", summary, _PRIOR_HELP + "\n" + _MARGINALISE_EXAMPLES))

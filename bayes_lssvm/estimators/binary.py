@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.archive import State
@@ -124,12 +125,14 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
         return self._fitted_map(self.y_fit_)
 
     def _fitted_map(self, signs: Array) -> LogisticMap:
+        return LogisticMap.fit(*self._left_out_moments(signs), signs)
+
+    def _left_out_moments(self, signs: Array) -> tuple[Array, Array]:
+        """Outputs of the training points, each by the model of the others, and their variances."""
         if self.gamma_ <= _FREE:
-            outputs, variances = self.posterior_.left_out_moments(signs)
-        else:
-            left_out = leave_one_out(self.kernel_(self.X_fit_), signs, self.gamma_, mu=self.mu_)
-            outputs, variances = left_out.predictions, left_out.latent_variances
-        return LogisticMap.fit(outputs, variances, signs)
+            return self.posterior_.left_out_moments(signs)
+        left_out = leave_one_out(self.kernel_(self.X_fit_), signs, self.gamma_, mu=self.mu_)
+        return left_out.predictions, left_out.latent_variances
 
     # --- predictions -----------------------------------------------------------------------------------------------
 
@@ -139,10 +142,30 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
     def _log_odds(self, X: Any, class_prior: ClassPrior) -> Array:
         check_is_fitted(self, "centres_")
         inputs, prior = self._new_inputs(X), self._prior(class_prior)
-        level2 = self.level3_.level2
-        weightless = level2.status == "no signal" and level2.at_boundary
         share = float(self.training_frequencies_[1])
-        return self._moderated(inputs, prior, training_plus=share, weightless=weightless)
+        return self._moderated(inputs, prior, training_plus=share, weightless=self._weightless)
+
+    @property
+    def _weightless(self) -> bool:
+        """Whether nothing was learnt, so that class frequencies are all there is."""
+        level2 = self.level3_.level2
+        return level2.status == "no signal" and level2.at_boundary
+
+    def left_out_log_odds(self) -> Array:
+        """Log odds of the second class at each training row, by the model of the other rows, of shape (N,).
+
+        In closed form, with the hyperparameters, the map and the class frequencies held; for two classes and
+        moderation="loo".
+        """
+        self._require_one_target("left_out_log_odds", "use members_[i].left_out_log_odds()")
+        if self.moderation != "loo":
+            raise ValueError(
+                f'left_out_log_odds is for moderation="loo", whose map takes outputs of left-out rows; this model has '
+                f"moderation={self.moderation!r}."
+            )
+        if self._weightless:
+            return np.full(len(self.y_fit_), np.log(self.training_frequencies_[1] / self.training_frequencies_[0]))
+        return self.loo_map_.log_odds(*self._left_out_moments(self.y_fit_))
 
     def predict_proba(self, X: Any, *, class_prior: ClassPrior = None) -> Array:
         """P(y | x) for each row of X, in the order of `classes_`, of shape (n, 2) (3.17)."""

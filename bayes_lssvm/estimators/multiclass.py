@@ -387,7 +387,10 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
 
     def _log_posterior(self, X: Any, class_prior: ClassPrior) -> Array:
         """Log P(c | x) under a prior of the classes; of shape (n, M), normalised to rounding."""
-        ratios, prior, decoding = self.log_ratios(X), self._prior(class_prior), self._decoding
+        return self._decoded(self.log_ratios(X), class_prior)
+
+    def _decoded(self, ratios: Array, class_prior: ClassPrior) -> Array:
+        prior, decoding = self._prior(class_prior), self._decoding
         if decoding not in _MOVED_BY_PRIORS:
             return self._never_certain(bayes_log_posterior(self.code_book_, ratios, prior, rule=BAYESIAN[decoding]))
         frequencies = self.training_frequencies_
@@ -418,8 +421,12 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, *, class_prior: ClassPrior = None) -> Array:
         """P(c | x) for each row of X, in the order of `classes_`, of shape (n, M)."""
-        logs = self._log_posterior(X, class_prior)
-        probabilities = np.exp(logs)
+        return self.decode(self.log_ratios(X), class_prior=class_prior)
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def decode(self, log_ratios: Array, *, class_prior: ClassPrior = None) -> Array:
+        """P(c | x), of shape (n, M), from the members' `log_ratios` at each point, of shape (n, L)."""
+        probabilities = np.exp(self._decoded(log_ratios, class_prior))
         return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
 
     def decision_function(self, X: Any, *, class_prior: ClassPrior = None, costs: Any = None) -> Array:
