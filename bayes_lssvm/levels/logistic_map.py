@@ -26,6 +26,7 @@ from ..base.typing import Array
 SLOPE_MEAN, SLOPE_SD, OFFSET_SD = 1.0, 4.0, 3.0
 _SHARPNESS = 4.0  # of the bend at z = ±1
 _STEPS = 100
+_NEAR, _STILL = 1e-5, 1e-11
 
 
 @dataclass(frozen=True)
@@ -123,11 +124,11 @@ def _most_probable(z: Array, t: Array, centre: float) -> tuple[float, float]:
         gradient = features.T @ (p - t) + precision * (point - middle)
         hessian = (features.T * (p * (1.0 - p))) @ features + np.diag(precision)
         step = np.linalg.solve(hessian, gradient)
-        size = 1.0
-        while size > 1e-12 and cost(point - size * step) > now:
+        length, size = float(np.abs(step).max()), 1.0
+        # near the optimum rounding hides the gain of a step that the gradient still asks for
+        while length > _NEAR and size > 1e-12 and cost(point - size * step) > now:
             size *= 0.5
-        point = point - size * step
-        before, now = now, cost(point)
-        if before - now < 1e-13 * max(1.0, abs(now)):
+        point, now = point - size * step, cost(point - size * step)
+        if length < _STILL:
             break
     return float(point[0]), float(point[1])

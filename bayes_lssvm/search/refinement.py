@@ -33,7 +33,7 @@ _INSIDE = 1e-9  # of a prior's support, where rounding cannot leave it
 _WORTH_A_LOOK = 10.0  # nats behind the best, on the subset
 _WORTH_POLISHING = 2.0  # nats behind the best, on all data
 _ALL_THE_WAY = Stop(1e-12, 1e-5, 200)
-_PROMISE = 2e-3  # nats of a last step that is taken on trust, where a gradient costs more than a reduction
+_PROMISE = 5e-4  # nats of a last step that is taken on trust, where a gradient costs more than a reduction
 _NEARBY = Stop(1e-7, 1e-2, 100)
 _ON_SUBSET = Stop(1e-6, 1e-2, 200)  # its optimum need be known to a fraction of its distance from the whole's
 

@@ -521,7 +521,7 @@ def test_with_a_proper_prior_targets_of_noise_predict_their_mean_within_the_erro
 def test_targets_without_noise_are_interpolated_with_a_warning(refine):
     x = np.linspace(0, 6, 40)[:, None]
     with pytest.warns(InterpolationWarning, match=r"Interpolation: .* largest γ .* without noise") as record:
-        model = BayesianLSSVR(refine=refine).fit(x, np.sin(x[:, 0]))
+        model = BayesianLSSVR(refine=refine, prior="flat").fit(x, np.sin(x[:, 0]))
     assert "bounds set by rounding" in str(record[0].message)
     assert model.level3_.level2.status == "interpolation"
     mean, std = model.predict(x + 0.05, return_std=True)

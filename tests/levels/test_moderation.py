@@ -11,7 +11,7 @@ from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
 from bayes_lssvm.levels.level1 import ClassCentres, ClassMoments, DualPosterior
 from bayes_lssvm.levels.level2 import optimise
 from bayes_lssvm.levels.moderation import (
-    MODERATIONS,
+    PAPERS_MODERATIONS,
     class_log_odds,
     cost_log_odds,
     discriminant,
@@ -190,7 +190,7 @@ EXTREME_KERNELS = [
 ]
 
 
-@pytest.mark.parametrize("moderation", MODERATIONS)
+@pytest.mark.parametrize("moderation", PAPERS_MODERATIONS)
 @pytest.mark.parametrize("kernel", EXTREME_KERNELS, ids=str)
 def test_probabilities_are_finite_and_sum_to_one_for_extreme_inputs(moderation, kernel, unbalanced):
     """Even where K(x, x) overflows; tiny inputs, training points and what all but coincides with them as well."""
@@ -210,7 +210,7 @@ def test_probabilities_are_finite_and_sum_to_one_for_extreme_inputs(moderation, 
         assert np.all(moments.variance >= 0.0)
 
 
-@pytest.mark.parametrize("moderation", MODERATIONS)
+@pytest.mark.parametrize("moderation", PAPERS_MODERATIONS)
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(3, 1.0)], ids=str)
 def test_log_odds_tend_to_a_limit_along_each_ray(moderation, kernel, unbalanced):
     """So what is said of points whose K(x, x) overflows is what is said of those that are merely very far."""
@@ -221,7 +221,7 @@ def test_log_odds_tend_to_a_limit_along_each_ray(moderation, kernel, unbalanced)
     np.testing.assert_allclose(far, beyond, rtol=1e-9)
 
 
-@pytest.mark.parametrize("moderation", MODERATIONS)
+@pytest.mark.parametrize("moderation", PAPERS_MODERATIONS)
 def test_probabilities_survive_duplicated_training_points(moderation, unbalanced):
     X, y = unbalanced
     design = Design(RBF(1.3), np.vstack([X, X]), np.concatenate([y, y]))
@@ -232,7 +232,7 @@ def test_probabilities_survive_duplicated_training_points(moderation, unbalanced
     np.testing.assert_allclose(P, probabilities(shifted.odds(np.vstack([X, POINTS]), 0.3, moderation)), atol=1e-5)
 
 
-@pytest.mark.parametrize("moderation", MODERATIONS)
+@pytest.mark.parametrize("moderation", PAPERS_MODERATIONS)
 def test_probability_rises_with_the_prior(moderation, unbalanced):
     design = Design(RBF(1.3), *unbalanced)
     priors = [1e-12, 1e-3, 0.1, 0.5, 0.9, 0.999, 1 - 1e-12]
@@ -244,7 +244,7 @@ def test_probability_rises_with_the_prior(moderation, unbalanced):
 
 def test_an_unknown_moderation_is_refused(unbalanced):
     design = Design(RBF(1.3), *unbalanced)
-    with pytest.raises(ValueError, match="moderation must be one of class, target, softmax"):
+    with pytest.raises(ValueError, match="moderation must be one of loo, class, target, softmax"):
         design.odds(POINTS, 0.5, "probit")
 
 
@@ -260,10 +260,10 @@ def test_costs_give_the_decision_of_least_expected_cost(seed):
     np.testing.assert_array_equal(decided, np.argmin(expected_cost, axis=1) == 1)
 
 
-@pytest.mark.parametrize("moderation", MODERATIONS)
+@pytest.mark.parametrize("moderation", PAPERS_MODERATIONS)
 def test_the_classifier_decides_at_least_cost(moderation, ripley):
     X, y, X_test, _ = ripley
-    model = BayesianLSSVC(RBF(1.311), refine=False, moderation=moderation).fit(X, y)
+    model = BayesianLSSVC(RBF(1.311), refine=False, prior="flat", moderation=moderation).fit(X, y)
     for costs in ([[0, 1], [1, 0]], [[0, 10], [1, 0]], [[-1, 0.5], [7, 2]]):
         cheapest = np.argmin(model.predict_proba(X_test) @ np.array(costs, float), axis=1)
         np.testing.assert_array_equal(model.predict(X_test, costs=costs), model.classes_[cheapest])
@@ -300,7 +300,7 @@ def test_3_18_is_3_17_where_the_two_variances_are_equal(prior_plus, unbalanced):
 def test_3_18_agrees_with_3_17_on_ripley(prior_plus, ripley):
     """Where the two variances are within ten per cent of each other every label agrees, with either prior."""
     X, y, X_test, _ = ripley
-    model = BayesianLSSVC(RBF(1.3111), refine=False).fit(X, y)
+    model = BayesianLSSVC(RBF(1.3111), refine=False, prior="flat", moderation="class").fit(X, y)
     inputs = (X_test - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     plus, minus = model.centres_.moments(model.posterior_, inputs)
     close = np.abs(np.log(plus.variance / minus.variance)) < 0.1
@@ -315,12 +315,12 @@ def test_3_18_agrees_with_3_17_on_ripley(prior_plus, ripley):
 # Away from the data, and section 7.1
 
 
-@pytest.mark.parametrize("moderation", MODERATIONS)
+@pytest.mark.parametrize("moderation", PAPERS_MODERATIONS)
 @pytest.mark.parametrize("prior_plus", [0.1, 0.5, 0.9])
 def test_far_from_ripleys_data_the_probability_is_near_the_prior(moderation, prior_plus, ripley):
     """σ_e² is at its largest there, so that little but the prior is left: within 0.08 of it for every form."""
     X, y, X_test, _ = ripley
-    model = BayesianLSSVC(RBF(1.3111), refine=False, moderation=moderation).fit(X, y)
+    model = BayesianLSSVC(RBF(1.3111), refine=False, prior="flat", moderation=moderation).fit(X, y)
     far = np.array([[40.0, 0.0], [0.0, -40.0], [-1e6, 1e6]])
     prior = [1 - prior_plus, prior_plus]
     probability = model.predict_proba(far, class_prior=prior)[:, 1]
@@ -351,7 +351,7 @@ def test_variances_grow_away_from_the_data_up_to_the_priors(ripley_standardised)
 @pytest.fixture(scope="module", params=[(False, 0.906, 0.909), (True, 0.907, 0.9095)], ids=["no occam", "eq 5.3"])
 def case_study(request, ripley):
     occam, *figures = request.param
-    return BayesianLSSVC(occam=occam).fit(*ripley[:2]), figures
+    return BayesianLSSVC(occam=occam, prior="flat", moderation="class").fit(*ripley[:2]), figures
 
 
 def test_ripley_accuracy(case_study, ripley):
