@@ -19,8 +19,9 @@ from ..files import save
 from ..multiclass.decodings import PROBABILISTIC
 from ..search.comparison import compare
 from .grammar import class_prior_from, parse_kernel
-from .output import STDOUT, check_output, emit_json, emit_text, rows_of, say, spoken_warnings, writing
+from .output import STDOUT, check_output, emit_json, emit_text, rows_of, say, writing
 from .report import record, report
+from .spoken import spoken_warnings
 from .training import Training, read_training
 
 Model = BayesianLSSVC | BayesianLSSVR

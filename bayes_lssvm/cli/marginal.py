@@ -37,10 +37,10 @@ from .output import (
     emit_text,
     rows_of,
     say,
-    spoken_warnings,
     writing,
 )
 from .predict import inputs_by_name
+from .spoken import spoken_warnings
 from .training import Training, read_training
 
 # Which methods an option is for, and what they and files need beyond the dependencies of the library.

@@ -8,13 +8,11 @@ import json
 import math
 import os
 import sys
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..base.errors import heard
 from ..base.files import write_bytes
 from ..base.text import InputError, plain, printable
 
@@ -24,20 +22,6 @@ STDOUT = "-"
 def say(kind: str, sentence: str) -> None:
     """A note, warning or error on standard error, on one line."""
     print(printable(f"{kind}: {' '.join(sentence.split())}"), file=sys.stderr)
-
-
-@contextmanager
-def spoken_warnings(*, but: tuple[type[Warning], ...] = ()) -> Iterator[list[str]]:
-    """Collect warnings within the block, and say each as a sentence at its end, but for those of some kinds."""
-    sentences: list[str] = []
-    # filters belong to the whole process, which is ours here: the program runs one command
-    with warnings.catch_warnings(record=True) as caught, heard() as said:
-        warnings.simplefilter("always", UserWarning)
-        yield sentences
-    sentences += dict.fromkeys(message for message, category in said if not issubclass(category, but))
-    sentences += dict.fromkeys(str(warning.message) for warning in caught)
-    for sentence in sentences:
-        say("warning", sentence)
 
 
 def emit_json(record: dict[str, Any]) -> None:

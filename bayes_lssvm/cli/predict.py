@@ -15,7 +15,8 @@ from ..estimators.classifier import BayesianLSSVC
 from ..estimators.regressor import BayesianLSSVR
 from ..files import ModelFileError, load
 from .grammar import class_prior_from, costs_from
-from .output import STDOUT, check_output, emit_columns, emit_json, emit_text, say, spoken_warnings
+from .output import STDOUT, check_output, emit_columns, emit_json, emit_text, say
+from .spoken import spoken_warnings
 
 Model = BayesianLSSVC | BayesianLSSVR
 _TEXT_INPUT = "The model was designed on numbers in this column."

@@ -11,7 +11,8 @@ from ..base.tables import read_table
 from ..base.text import InputError
 from ..estimators.selector import EvidenceSelector
 from ..selection.path import SelectionPath
-from .output import check_output, csv_text, emit_csv, emit_json, emit_text, rows_of, spoken_warnings, table_of
+from .output import check_output, csv_text, emit_csv, emit_json, emit_text, rows_of, table_of
+from .spoken import spoken_warnings
 from .training import Training, read_training
 
 _SIGNS = {"backward": "−", "forward": "+"}

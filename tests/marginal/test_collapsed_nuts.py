@@ -333,7 +333,9 @@ def test_four_points():
     assert_same_posterior(draw(X, y, RBF(1.0), prior), marginalise(X, y, kernel=RBF(1.0), prior=prior))
 
 
-@pytest.mark.filterwarnings("ignore:The log evidence perhaps misses", "ignore:The quadrature stopped at an error of about 3")
+@pytest.mark.filterwarnings(
+    "ignore:The log evidence perhaps misses", "ignore:The quadrature stopped at an error of about 3"
+)
 def test_box_priors_far_from_the_posterior_and_right_at_it(ripley_standardised):
     X, y = ripley_standardised
     wide = HyperPrior(Box(-8, 8), Box(-8, 8), Box(-2, 1))

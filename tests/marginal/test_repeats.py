@@ -116,7 +116,9 @@ def test_the_reduction_is_that_of_all_rows(kernel):
         np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-10)  # w is a difference
     for mine, theirs in zip(own.values(gammas), whole.values(gammas), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-10)
-    np.testing.assert_allclose(own.evidence_hessian(0.7, 5.0), whole.evidence_hessian(0.7, 5.0), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        own.local_evidence(0.7, 5.0).hessian, whole.local_evidence(0.7, 5.0).hessian, rtol=1e-9, atol=1e-9
+    )
     assert own.n == whole.n
     assert own.totals[0] == pytest.approx(whole.totals[0], rel=1e-12)
     assert own.log_constant == whole.log_constant

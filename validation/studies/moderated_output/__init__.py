@@ -38,7 +38,7 @@ _PLACES: dict[Size, dict[str, int]] = {
 }
 _DRAWS: dict[Size, dict[str, dict[str, int]]] = {
     "toy": {
-        "nuts": {"chains": 2, "warmup": 200, "draws": 400, "averaged": 40},
+        "nuts": {"chains": 2, "warmup": 200, "draws": 1000, "averaged": 40},
         "bernoulli": {"chains": 2, "warmup": 500, "draws": 1000, "averaged": 40},
     },
     "quick": {
