@@ -121,7 +121,7 @@ def test_what_the_library_imports_at_the_top_is_what_it_declares():
         assert third_party <= declared, path.relative_to(ROOT)
     required = importlib.metadata.requires("bayes-lssvm") or []
     always = {re.match(r"[\w-]+", line)[0] for line in required if "extra ==" not in line}
-    assert always == {"numpy", "scipy", "scikit-learn", "tqdm"}
+    assert always == {"joblib", "numpy", "scipy", "scikit-learn", "tqdm"}
 
 
 # --- rooms ---------------------------------------------------------------------------------------------------------
