@@ -132,8 +132,8 @@ class Field:
         return np.array([getattr(self.entries[name, method], measure) for name in self.sets])
 
     def table(self, measure: str, methods: Sequence[str] | None = None) -> Array:
-        """A figure of all complete methods, of shape (sets, methods)."""
-        return np.column_stack([self.figures(measure, m) for m in methods or self.complete])
+        """A figure of all complete methods, of shape (sets, methods), to ten digits: rounding makes no ranks."""
+        return np.round(np.column_stack([self.figures(measure, m) for m in methods or self.complete]), 10)
 
     @property
     def base_rates(self) -> Array:
