@@ -133,7 +133,7 @@ class Field:
 
     def table(self, measure: str, methods: Sequence[str] | None = None) -> Array:
         """A figure of all complete methods, of shape (sets, methods), to ten digits: rounding makes no ranks."""
-        return np.round(np.column_stack([self.figures(measure, m) for m in methods or self.complete]), 10)
+        return np.asarray(np.round(np.column_stack([self.figures(measure, m) for m in methods or self.complete]), 10))
 
     @property
     def base_rates(self) -> Array:
