@@ -7,6 +7,7 @@ it. Everything goes in and comes out as NumPy arrays but for the data tree itsel
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .files import write_atomically
+from .files import write_bytes
 from .scikit import alone
 from .typing import AnyArray, Array
 
@@ -176,10 +177,18 @@ def _netcdf_engine() -> None:
 
 
 @alone
+def as_netcdf(tree: DataTree) -> bytes:
+    """A data tree as the content of a netCDF-4 file."""
+    _netcdf_engine()
+    with tempfile.TemporaryDirectory() as folder:  # HDF5 writes by name, and wants a lock of its own on the file
+        path = Path(folder) / "tree.nc"
+        tree.to_netcdf(path, engine="h5netcdf")
+        return path.read_bytes()
+
+
 def write_netcdf(tree: DataTree, path: str | Path) -> Path:
     """Write a data tree so that the file appears whole or not at all."""
-    _netcdf_engine()
-    return write_atomically(path, lambda stream: tree.to_netcdf(stream.name, engine="h5netcdf"))
+    return write_bytes(path, as_netcdf(tree))
 
 
 @alone

@@ -11,7 +11,8 @@ others                 `decision_function`, and the log odds of `predict_proba` 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,10 +34,13 @@ from ..base.errors import (
     heard,
     warn,
 )
+from ..base.holds import Claims, remove_abandoned
+from ..base.processes import own_workers
 from ..base.provenance import data_hash, provenance
 from ..base.typing import AnyArray, Array
 
 _SURE = 1e-15  # probabilities of the members are told from one no closer than this
+_PAUSE = 0.5  # seconds between looks at members that another process fits
 
 
 _CATEGORIES: dict[str, type[Warning]] = {
@@ -89,7 +93,8 @@ def fit_members(
         Processes, as in joblib.
     folder : path, optional
         Where finished members are kept as model files, and found again by a run with the same data, settings and
-        versions. Nothing in them is code; one that is damaged is computed again, with a warning.
+        versions. Nothing in them is code; one that is damaged is computed again, with a warning. Processes with the
+        same folder share the work.
     keeper : Keeper, optional
         How members become states and back; needed for a folder.
 
@@ -105,35 +110,56 @@ def fit_members(
         )
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
-    jobs = []
+    jobs = {}
     for bit, column in enumerate(code.T):
         rows = np.flatnonzero(column[labels] != 0)
         y = column[labels[rows]].astype(int)
-        jobs.append(delayed(_fit_one)(bit, clone(estimator), X[rows], y, folder, keeper))
-    work = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(jobs)
+        key = f"member-{bit:04d}-{_key(estimator, X[rows], y)}"
+        jobs[key] = delayed(_fit_one)(bit, key, clone(estimator), X[rows], y, folder, keeper)
     members: list[Any] = [None] * len(jobs)
     complaints: list[Complaint] = []
-    for bit, member, said in tqdm(work, total=len(jobs), desc="members", disable=None, leave=False):
-        members[bit] = member
-        complaints.extend(said)
+    with tqdm(total=len(jobs), desc="members", disable=None, leave=False) as bar:
+        for bit, member, said in _as_they_come(jobs, n_jobs, folder):
+            members[bit] = member
+            complaints.extend(said)
+            bar.update()
     return members, sorted(complaints, key=lambda complaint: complaint.bit)
 
 
+_Fitted = tuple[int, Any, list[Complaint]]
+
+
+def _as_they_come(jobs: dict[str, Any], n_jobs: int | None, folder: str | Path | None) -> Iterator[_Fitted]:
+    """Fitted members in any order; those that another process is at are taken from the folder when it has them."""
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", **own_workers())
+    if folder is None:
+        yield from parallel(jobs.values())
+        return
+    keys = list(jobs)
+    remove_abandoned(Path(folder))
+    with Claims(Path(folder), keys) as claims:
+        while claims.left:
+            for fitted in parallel(jobs[key] for key in claims):
+                claims.done(keys[fitted[0]])
+                yield fitted
+            if claims.left:
+                time.sleep(_PAUSE)
+
+
 def _fit_one(
-    bit: int, estimator: Any, X: Array, y: AnyArray, folder: str | Path | None, keeper: Keeper | None
-) -> tuple[int, Any, list[Complaint]]:
+    bit: int, key: str, estimator: Any, X: Array, y: AnyArray, folder: str | Path | None, keeper: Keeper | None
+) -> _Fitted:
     with heard() as said:
         if folder is None or keeper is None:
             member = estimator.fit(X, y)
         else:
-            key = f"member-{bit:04d}-{_key(estimator, X, y)}"
-            member = _found(Path(folder) / f"{key}.npz", key, keeper)
+            path = Path(folder) / f"{key}.npz"
+            member = _found(path, key, keeper)
             if member is None:
                 with heard() as own:
                     member = estimator.fit(X, y)
                 own_words = [[warning.category.__name__, warning.message] for warning in own]
-                state = keeper.state_of(member) | State({"member": key, "warnings": own_words}, {})
-                write_state(state, Path(folder) / f"{key}.npz")
+                write_state(keeper.state_of(member) | State({"member": key, "warnings": own_words}, {}), path)
                 said += own
     return bit, member, [Complaint(bit, category, message) for message, category in said]
 

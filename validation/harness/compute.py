@@ -7,7 +7,6 @@ rounded differently), and JAX is in 64 bits for the time of the call, whatever t
 from __future__ import annotations
 
 import platform
-import tempfile
 import threading
 import time
 import warnings
@@ -17,14 +16,13 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bayes_lssvm import __version__
-from bayes_lssvm.base.arviz import write_netcdf
+from bayes_lssvm.base.arviz import as_netcdf
 from bayes_lssvm.base.errors import BayesLSSVMWarning
 
 from .cell import Cell, CellResult
@@ -48,7 +46,7 @@ class ComputedCell(NamedTuple):
     record : dict
         values, checks, warnings, seconds and provenance, as JSON will hold them.
     draws : bytes or None
-        A netCDF file.
+        A netCDF file: a worker on another computer cannot write where the caller keeps its cells.
     error : str or None
     """
 
@@ -81,7 +79,7 @@ def compute_cell(study: Study, cell: Cell, data: StudyData | None) -> ComputedCe
         },
     }
     what = f"The result of cell {cell.key!r} of the study {study.name!r}"
-    return ComputedCell(cell.key, as_json(record, what), None if found.draws is None else _netcdf(found.draws), error)
+    return ComputedCell(cell.key, as_json(record, what), None if found.draws is None else as_netcdf(found.draws), error)
 
 
 def versions() -> dict[str, str]:
@@ -119,9 +117,3 @@ def _own_warnings() -> Iterator[list[str]]:
 
 def _number(value: float) -> float | str:
     return float(value) if np.isfinite(value) else str(float(value))
-
-
-def _netcdf(tree: Any) -> bytes:
-    """The file's bytes: a worker on another computer cannot write where the caller keeps its cells."""
-    with tempfile.TemporaryDirectory() as folder:
-        return write_netcdf(tree, Path(folder) / "draws.nc").read_bytes()

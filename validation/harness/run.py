@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
+import time
 import warnings
 from collections.abc import Generator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tqdm.auto import tqdm
+
+from bayes_lssvm.base.holds import Claims
 
 from .cell import Cell
 from .compute import ComputedCell
@@ -18,6 +22,8 @@ from .result import FinishedCell, StudyResult
 from .schedule import in_processes, on_cluster
 from .store import CellStore
 from .study import SIZES, Size, Study
+
+_PAUSE = 0.5  # seconds between looks at cells that other runs compute
 
 
 def run(
@@ -32,8 +38,9 @@ def run(
 ) -> StudyResult:
     """All cells of a study.
 
-    Killed or interrupted, it continues where it stopped when it is called again. A cell whose computation raises an
-    error that data can cause is listed in `failed` and tried again at the next call.
+    Killed or interrupted, it continues where it stopped when it is called again. Several calls with one folder, in any
+    processes, share the work: each computes cells that no other is at, and all return the whole. A cell whose
+    computation raises an error that data can cause is listed in `failed` and tried again at the next call.
 
     Parameters
     ----------
@@ -63,10 +70,8 @@ def run(
     if changed and progress:
         print(_changed_sentence(study, changed), file=sys.stderr)
     missing = {cell.key: cell for cell in cells if cell.key not in finished}
-    work = list(missing.values())
-    outcomes: Generator[ComputedCell, None, None] = (
-        in_processes(study, work, data, jobs) if scheduler is None else on_cluster(study, work, data, scheduler)
-    )
+    if missing:
+        store.prepare()
     bar = tqdm(
         total=len(cells),
         initial=len(finished),
@@ -75,14 +80,61 @@ def run(
         smoothing=0.0,  # cells differ in length: the time left comes from the mean of all
         disable=None if progress else True,
     )
-    with bar, closing(outcomes), warnings.catch_warnings():
+    with bar, Claims(store.folder, missing) as claims, warnings.catch_warnings():
         # joblib replaces a worker that has grown by 300 MB, as those that compile programs do
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
-        for outcome in outcomes:
-            finished[outcome.key] = store.write(missing[outcome.key], outcome)
-            origins.append(outcome.record["provenance"])
-            bar.update()
+        gathered = _Gathering(store, missing, claims, bar, finished, origins)
+        while claims.left:
+            with closing(_outcomes(study, gathered, data, jobs, scheduler)) as outcomes:
+                for outcome in outcomes:
+                    gathered.keep(store.write(missing[outcome.key], outcome), outcome.record["provenance"])
+            if claims.left:  # other runs are at these
+                time.sleep(_PAUSE)
     return _result(study, data, size, [finished[cell.key] for cell in cells], origins, store)
+
+
+@dataclass(frozen=True)
+class _Gathering:
+    """Cells as they come: from this run, and from others in the same folder."""
+
+    store: CellStore
+    missing: dict[str, Cell]
+    claims: Claims
+    bar: Any
+    finished: dict[str, FinishedCell]
+    origins: list[dict[str, Any]]
+
+    def take(self) -> Cell | None:
+        """A cell that no other run is at, and that none has finished by now; None if there is none at the moment."""
+        for key in self.claims:
+            reading = self.store.read(self.missing[key], quiet=True)
+            if reading.finished is None:
+                return self.missing[key]
+            self.keep(reading.finished, reading.provenance)
+        return None
+
+    def keep(self, cell: FinishedCell, origin: dict[str, Any]) -> None:
+        """Add a cell, which is then nobody's work any more."""
+        self.finished[cell.cell.key] = cell
+        self.origins.append(origin)
+        self.claims.done(cell.cell.key)
+        self.bar.update()
+
+
+def _outcomes(
+    study: Study, gathered: _Gathering, data: StudyData | None, jobs: int, scheduler: str | None
+) -> Generator[ComputedCell, None, None]:
+    """What is computed here; to what a lost cluster says, what is kept and how to go on is added."""
+    if scheduler is None:
+        yield from in_processes(study, gathered.take, data, min(jobs, len(gathered.missing)))
+        return
+    try:
+        yield from on_cluster(study, gathered.take, data, scheduler)
+    except ConnectionError as error:
+        raise ConnectionError(
+            f"{error} {len(gathered.finished)} finished cells are kept in {gathered.store.folder}: the same call goes "
+            "on from there, with a scheduler or without."
+        ) from error
 
 
 def stored(study: Study, data: StudyData | None = None, *, size: Size, folder: str | Path) -> StudyResult | None:

@@ -1,65 +1,119 @@
 """Where cells are computed: in this process, in worker processes of joblib, or on a Dask cluster.
 
-Each gives outcomes as they come, in any order. They call the same function on the same arguments, so the numbers are
-the same to the bit wherever the packages and the processor are.
+Each takes a cell when it has a worker for it, so that what one process has not begun is left for others, and gives
+outcomes as they come, in any order. They call the same function on the same arguments, so the numbers are the same to
+the bit wherever the packages and the processor are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+import logging
+import os
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from contextlib import contextmanager
 from typing import Any
 
-from joblib import Parallel, delayed, parallel_config
+from joblib import cpu_count
+from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import BrokenProcessPool
+
+from bayes_lssvm.base.processes import end_with
 
 from .cell import Cell
 from .compute import ComputedCell, compute_cell
 from .data import StudyData
 from .study import Study
 
+Take = Callable[[], Cell | None]
+"""The next cell to compute, or None where there is none at the moment."""
+
 _IDLE = 60  # seconds
 _WAIT = 30  # seconds for a scheduler to answer, and for its first worker
+_FRUITLESS = 3  # connections in a row that were lost before a cell was finished
+_LOGGER = "distributed.client"
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-def in_processes(
-    study: Study, cells: Sequence[Cell], data: StudyData | None, jobs: int
-) -> Generator[ComputedCell, None, None]:
-    """Outcomes from `jobs` processes; one job is this process."""
-    if jobs == 1 or len(cells) < 2:
-        for cell in cells:
+def in_processes(study: Study, take: Take, data: StudyData | None, jobs: int) -> Generator[ComputedCell, None, None]:
+    """Outcomes from `jobs` processes; one job is this process, and −1 as many as there are cores."""
+    if jobs == 1:
+        while (cell := take()) is not None:
             yield compute_cell(study, cell, data)
         return
-    # Batches would hold finished cells back, and mapped files would give workers arrays of another kind.
-    # Workers that a killed run left behind end after a minute of idleness, not joblib's five.
-    with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1, max_nbytes=None, idle_worker_timeout=_IDLE):
-        parallel = Parallel(return_as="generator_unordered", batch_size=1)
-        work = parallel(delayed(compute_cell)(study, cell, data) for cell in cells)
+    jobs = jobs if jobs > 0 else max(1, cpu_count() + 1 + jobs)
+    executor = get_reusable_executor(
+        max_workers=jobs, timeout=_IDLE, initializer=end_with, initargs=(os.getpid(),), env=_ONE_THREAD
+    )
+    running: set[Future[ComputedCell]] = set()
     try:
-        yield from work
+        while True:
+            while len(running) < jobs and (cell := take()) is not None:
+                running.add(executor.submit(compute_cell, study, cell, data))
+            if not running:
+                return
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield future.result()
     except BrokenProcessPool as error:
         raise RuntimeError(
             f"A worker process ended by force ({type(error).__name__}), for want of memory perhaps. Finished cells are "
             "kept: start again, with fewer jobs."
         ) from error
+    finally:
+        if running:  # stopped by an error or by the user: nobody waits for these
+            executor.shutdown(wait=True, kill_workers=True)
 
 
-def on_cluster(
-    study: Study, cells: Sequence[Cell], data: StudyData | None, address: str
-) -> Generator[ComputedCell, None, None]:
+def on_cluster(study: Study, take: Take, data: StudyData | None, address: str) -> Generator[ComputedCell, None, None]:
     """Outcomes from the workers of a Dask scheduler.
 
     Workers need the packages of this checkout and must be started in its folder (`dask worker ADDRESS --nthreads 1
-    --nworkers 4`). Only outcomes come back; nothing is written on the workers.
+    --nworkers 4`). Only outcomes come back; nothing is written on the workers. A scheduler that is lost is waited for,
+    and what was under way is given out again when it is back.
     """
-    if not cells:
-        return
     distributed = _distributed()
-    client = _client(distributed, address)
-    futures: list[Any] = []
+    if (first := take()) is None:
+        return
+    lost, fruitless = [first], 0
+
+    def next_cell() -> Cell | None:
+        return lost.pop() if lost else take()
+
+    with _quiet(_LOGGER):
+        client = _client(distributed, address, f"No Dask scheduler answers at {address!r}")
+        while True:
+            for outcome in _of_client(distributed, client, study, next_cell, data, lost):
+                fruitless = -1
+                yield outcome
+            if not lost:
+                return
+            fruitless += 1
+            gone = f"The connection to the Dask scheduler at {address!r} was lost"
+            if fruitless == _FRUITLESS:
+                raise ConnectionError(f"{gone} {fruitless} times before a cell was finished.")
+            client = _client(distributed, address, f"{gone}, and none answers there after {_WAIT} s")
+
+
+def _of_client(
+    distributed: Any, client: Any, study: Study, take: Take, data: StudyData | None, lost: list[Cell]
+) -> Generator[ComputedCell, None, None]:
+    """Outcomes by one connection to a scheduler; where it breaks, what was under way is put on `lost`."""
+    running: dict[Any, Cell] = {}
     try:
         shared = None if data is None else client.scatter(data, broadcast=True)
-        futures = [client.submit(compute_cell, study, cell, shared, pure=False) for cell in cells]
-        for future, outcome in distributed.as_completed(futures, loop=client.loop, with_results=True):
+        results = distributed.as_completed(loop=client.loop)
+        while True:
+            threads = sum(client.nthreads().values())  # anew each time: workers come and go
+            while len(running) < max(1, threads) and (cell := take()) is not None:
+                future = client.submit(compute_cell, study, cell, shared, pure=False)
+                running[future] = cell
+                results.add(future)
+            if not running:
+                return
+            future = next(results)
+            outcome = future.result()
+            del running[future]
             future.release()
             yield outcome
     except ModuleNotFoundError as error:
@@ -71,9 +125,27 @@ def on_cluster(
         raise RuntimeError(
             f"Dask workers died over a cell, for want of memory perhaps ({error}). Finished cells are kept."
         ) from error
+    except (CancelledError, OSError) as error:
+        # nobody but a client that has lost its scheduler cancels; an OSError may also be the study's own
+        if isinstance(error, OSError) and client.status == "running":
+            raise
+        lost.extend(running.values())
     finally:
-        client.cancel(futures)
+        if client.status == "running":
+            client.cancel(list(running))
         client.close()
+
+
+@contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """No records of a logger below CRITICAL: what they tell, with tracebacks, is said in a sentence here."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _distributed() -> Any:
@@ -87,13 +159,12 @@ def _distributed() -> Any:
     return distributed
 
 
-def _client(distributed: Any, address: str) -> Any:
+def _client(distributed: Any, address: str, otherwise: str) -> Any:
     try:
         client = distributed.Client(address, timeout=_WAIT, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ConnectionError(
-            f"No Dask scheduler answers at {address!r} ({error}). Start one with `dask scheduler`, and give the "
-            "address that it prints."
+            f"{otherwise} ({error}). Start one with `dask scheduler`, and workers, and give the address that it prints."
         ) from error
     try:
         client.wait_for_workers(1, timeout=_WAIT)

@@ -5,7 +5,7 @@
 A file appears whole or not at all, the draws before the JSON that holds their hash. So a cell whose JSON is there is
 finished, and a run that was killed continues where it stopped. The JSON carries a checksum and the cell's identity:
 format, study, version, key, settings, seed and data. A file that is damaged is reported and computed again; so is one
-whose identity is another.
+whose identity is another. Runs in one folder share the work: who computes a cell holds the file .<key>.lock.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from bayes_lssvm.base.checks import Check
 from bayes_lssvm.base.files import write_bytes
+from bayes_lssvm.base.holds import remove_abandoned
 
 from .cell import Cell
 from .compute import ComputedCell
@@ -70,8 +71,13 @@ class CellStore:
         identity: dict[str, Any] = as_json({**self._common, **own}, f"The settings of cell {cell.key!r}")
         return identity
 
-    def read(self, cell: Cell) -> Reading:
-        """The cell if it is there, whole, and the same."""
+    def prepare(self) -> None:
+        """Make the folder, and remove what runs that were killed have left in it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        remove_abandoned(self.folder)
+
+    def read(self, cell: Cell, *, quiet: bool = False) -> Reading:
+        """The cell if it is there, whole, and the same; of a damaged file a warning tells, unless `quiet`."""
         path, wanted = self._json(cell), self.identity(cell)
         if not path.is_file():
             return Reading(None, {})
@@ -86,7 +92,8 @@ class CellStore:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             reason = f"{path.name} is not a stored cell ({type(error).__name__}: {error})"
         message = f"{self.folder}: {reason}; the cell {cell.key!r} is computed again."
-        warnings.warn(message, DamagedCellWarning, stacklevel=4)
+        if not quiet:
+            warnings.warn(message, DamagedCellWarning, stacklevel=4)
         return Reading(None, {})
 
     def write(self, cell: Cell, outcome: ComputedCell) -> FinishedCell:
@@ -95,7 +102,6 @@ class CellStore:
             record = outcome.record
             said, seconds = tuple(record["warnings"]), record["seconds"]
             return FinishedCell(cell, {}, (), said, seconds, None, outcome.error)
-        self.folder.mkdir(parents=True, exist_ok=True)
         sha = None
         if outcome.draws is not None:
             sha = hashlib.sha256(outcome.draws).hexdigest()

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -36,6 +35,8 @@ from validation.harness import (
 )
 from validation.registry import STUDIES, get_study
 
+from .logged import wait_until
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -61,7 +62,7 @@ class Small:
         with open(self.log, "a", encoding="utf-8") as stream:
             stream.write(f"{cell.key}\n")
         if self.wait_for and cell.key == "slow":
-            _wait(lambda: Path(self.wait_for).exists())
+            wait_until(lambda: Path(self.wait_for).exists())
         rng = np.random.default_rng(cell.seed)
         x = cell.settings["scale"] * rng.normal(size=tuple(cell.settings["rows"]))
         values = {"x": x, "mean": x.mean(), "n": len(data.X), "odd": [np.nan, np.inf, np.float32(0.5), True, None]}
@@ -110,14 +111,6 @@ class Numbers(Small):
         found = marginalise(data.X[::5], data.y[::5], kernel=RBF(1.3), prior=prior, progress=False)
         tree = datatree({"posterior": {"log_mu": rng.normal(size=(2, 50))}})
         return CellResult({"log_evidence": found.log_evidence, "mean": found.mean()}, draws=tree)
-
-
-def _wait(ready, seconds: float = 1200.0) -> None:
-    """Until it is ready; the limit is for a machine twenty times slower than a minute's wait needs."""
-    end = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
 
 
 def computed(study: Small) -> Counter[str]:
@@ -397,8 +390,8 @@ def test_a_killed_run_continues(jobs, ripley_data, tmp_path):
     try:
         folder = tmp_path / "store" / "small" / f"ripley-{ripley_data.sha256[:8]}" / "toy"
         finished = ["a", "draws"] if jobs == 1 else ["a", "b", "c", "draws"]
-        _wait(lambda: process.poll() is not None or len(list(folder.glob("*.json"))) == len(finished))
-        _wait(lambda: process.poll() is not None or "slow" in computed(study))
+        wait_until(lambda: process.poll() is not None or len(list(folder.glob("*.json"))) == len(finished))
+        wait_until(lambda: process.poll() is not None or "slow" in computed(study))
         assert process.poll() is None, (tmp_path / "stderr").read_text()
     finally:
         os.kill(process.pid, signal.SIGKILL)
@@ -448,7 +441,7 @@ class Dying(Small):
 
     def compute(self, cell, data):
         if cell.key == "c":
-            _wait(lambda: len(list(Path(self.wait_for).rglob("*.json"))) == 3)
+            wait_until(lambda: len(list(Path(self.wait_for).rglob("*.json"))) == 3)
             os.kill(os.getpid(), signal.SIGKILL)
         return super().compute(cell, data)
 

@@ -1,0 +1,165 @@
+"""Runs that share a folder, runs that are killed, and clusters that are lost: real processes throughout."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from bayes_lssvm import BayesianLSSVC
+from bayes_lssvm.datasets import load
+from validation.harness import run
+
+from .logged import Logged, computed, lines, wait_until
+
+ROOT = Path(__file__).parents[3]
+
+
+@contextmanager
+def running(study: Logged, folder: Path, jobs: int = 1):
+    """Another process that runs a study; killed at the end if it is still there."""
+    code = (
+        "from tests.validation.harness.logged import Logged\nfrom validation.harness import run\n"
+        f"found = run({study!r}, None, size='toy', folder={str(folder)!r}, jobs={jobs}, progress=False)\n"
+        "print(' '.join(f.values['key'] for f in found.cells))\n"
+    )
+    # a file and no pipe: workers that outlive their parent would hold a pipe open
+    with (folder.parent / f"out-{os.urandom(2).hex()}").open("w+") as out:
+        process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
+        process.said = lambda: (process.wait(), out.seek(0), out.read().strip())[2]
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_two_processes_share_the_cells_of_a_folder(jobs, tmp_path):
+    study = Logged(str(tmp_path / "log"), meeting=2 * jobs)
+    with running(study, tmp_path / "store", jobs) as one, running(study, tmp_path / "store", jobs) as two:
+        assert one.said() == two.said() == "a b c d e f"
+    assert computed(study) == dict.fromkeys(study.keys, 1)
+    assert {path.suffix for path in (tmp_path / "store").rglob("*.*")} == {".json"}
+
+
+def test_what_a_killed_process_had_claimed_is_computed_by_the_other(tmp_path):
+    gate = tmp_path / "gate"
+    study = Logged(str(tmp_path / "log"), keys=tuple("ab"), wait_for=str(gate), waiting=("a",))
+    with running(study, tmp_path / "store") as one:
+        wait_until(lambda: lines(study))
+        with running(study, tmp_path / "store") as two:
+            wait_until(lambda: list((tmp_path / "store").rglob("b.json")))
+            os.kill(one.pid, signal.SIGKILL)
+            wait_until(lambda: computed(study)["a"] == 2)
+            gate.touch()
+            assert two.said() == "a b"
+    assert computed(study) == {"a": 2, "b": 1}
+    assert {path.name for path in (tmp_path / "store").rglob("*.*")} == {"a.json", "b.json"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_workers_end_with_the_process_that_started_them(tmp_path):
+    """Both workers are in the middle of a cell that would never end when their parent is killed."""
+    study = Logged(str(tmp_path / "log"), wait_for=str(tmp_path / "never"), waiting=tuple("abcdef"))
+    with running(study, tmp_path / "store", jobs=2) as process:
+        wait_until(lambda: len(lines(study)) == 2)
+    workers = [int(pid) for _, pid in lines(study)]
+    assert process.pid not in workers
+    wait_until(lambda: not any(map(is_alive, workers)), seconds=60)
+
+
+def test_two_processes_share_the_members_of_a_folder(tmp_path):
+    """Every member's file is written once, and both have the same model."""
+    code = (
+        "import sys; from bayes_lssvm import BayesianLSSVC; from bayes_lssvm.datasets import load\n"
+        f"model = BayesianLSSVC(folder={str(tmp_path / 'members')!r}, refine=False).fit(*load('iris').Xy)\n"
+        "print(model.log_evidence_)"
+    )
+    two = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE) for _ in range(2)]
+    said = {process.communicate()[0].decode().strip() for process in two}
+    expected = BayesianLSSVC(refine=False).fit(*load("iris").Xy).log_evidence_
+    assert said == {str(expected)}
+    assert [path.suffix for path in (tmp_path / "members").iterdir()] == [".npz"] * 3
+
+
+# --- a cluster that is lost ------------------------------------------------------------------------------------------
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@contextmanager
+def cluster(port: int, log: Path):
+    """A scheduler and one worker, each a process of its own; the scheduler is given."""
+    words = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", str(port), "--no-dashboard"]
+    worker = ["dask_worker", f"tcp://127.0.0.1:{port}", "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+    with log.open("a") as out:
+        processes = [
+            subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)
+            for command in (words, [*words[:2], f"distributed.cli.{worker[0]}", *worker[1:]])
+        ]
+    try:
+        yield processes[0]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def test_a_lost_scheduler_is_waited_for_then_a_sentence_and_the_next_run_goes_on(tmp_path, monkeypatch, capfd):
+    pytest.importorskip("distributed", reason="the extra dask is not installed")
+    port, gate, log = free_port(), tmp_path / "gate", tmp_path / "cluster.log"
+    study = Logged(str(tmp_path / "log"), keys=tuple("abcd"), wait_for=str(gate), waiting=("b", "d"))
+    options = {"size": "toy", "folder": tmp_path / "store", "progress": False}
+    outcome: list[BaseException | object] = []
+
+    def go() -> None:
+        try:
+            outcome.append(run(study, None, scheduler=f"tcp://127.0.0.1:{port}", **options))
+        except BaseException as error:
+            outcome.append(error)
+
+    caller = threading.Thread(target=go)
+    with cluster(port, log) as first:
+        caller.start()
+        wait_until(lambda: "b" in computed(study) or outcome)
+        first.kill()
+    with cluster(port, log) as second:  # the same run goes on when it is back
+        wait_until(lambda: computed(study)["b"] == 2 or outcome)
+        gate.touch()
+        wait_until(lambda: list((tmp_path / "store").rglob("b.json")) or outcome)
+        gate.unlink()
+        wait_until(lambda: "d" in computed(study) or outcome)
+        monkeypatch.setattr("validation.harness.schedule._WAIT", 1.0)
+        second.kill()
+        caller.join()
+    (error,) = outcome
+    assert isinstance(error, ConnectionError)
+    said = str(error)
+    assert said.startswith(f"The connection to the Dask scheduler at 'tcp://127.0.0.1:{port}' was lost, and none answ")
+    assert f"3 finished cells are kept in {tmp_path / 'store'}" in said
+    assert said.endswith("the same call goes on from there, with a scheduler or without.")
+    assert "\n" not in said
+    assert "Traceback" not in capfd.readouterr().err
+    gate.touch()
+    assert [f.values["key"] for f in run(study, None, **options).cells] == list("abcd")
+    assert computed(study) == {"a": 1, "b": 2, "c": 1, "d": 2}
