@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .errors import UnknownKernelError
 from .files import write_atomically
 from .npz import Npz
 from .typing import AnyArray
@@ -163,6 +164,8 @@ def open_state(path: str | Path) -> Iterator[State]:
                 raise ValueError(f"it holds what no such model has, {idle[0]!r}")
         except ModelFileError as error:
             raise ModelFileError(f"{path} {error}") from error.__cause__
+        except UnknownKernelError as error:
+            raise ModelFileError(f"{path} cannot be read by this program. {error}") from error
         except Exception as error:  # any exception here comes from what the file says
             raise ModelFileError(f"{path} is damaged: {_sentence(error)}. Fit and save the model again.") from error
 

@@ -25,6 +25,10 @@ class MatrixTooLargeError(MemoryError, ValueError):
     """A kernel matrix would not fit into memory; raised before it is allocated."""
 
 
+class UnknownKernelError(ValueError):
+    """A kernel of a class that `bayes_lssvm.kernels.register` has not been told of, on its way to or from a file."""
+
+
 class BayesLSSVMWarning(UserWarning):
     """A result that is returned but should be read with care."""
 

@@ -6,7 +6,10 @@ test holds them against the library's own.
 
 from __future__ import annotations
 
-KERNEL_NAMES = ("linear", "poly", "poly2", "poly3", "rbf", "ard", "mlp")
+KERNEL_NAMES = (
+    *("linear", "poly", "poly2", "poly3", "rbf", "ard", "mlp", "matern12", "matern32", "matern52", "rq"),
+    *("periodic", "categorical", "constant", "white"),
+)
 CRITERIA = ("evidence", "press", "press-br", "press-laplace", "press-curvature", "loo")
 CODINGS = ("ovo", "ova", "moc", "ecoc", "exhaustive")
 DECODINGS = ("auto", "bayes", "bayes-sequential", "bayes-printed", "coupling", "hamming", "loss", "hinge")

@@ -1,7 +1,8 @@
 """The small languages of the options: kernels, one number for each class, and priors.
 
-kernel   term or term+term+…, a term being name or name:key=value,key=value
+kernel   term, or terms with +, *, numbers and brackets; a term is name, name[inputs], name:key=value,key=value
          rbf   rbf:sigma=1.3   poly:degree=2,scale=4   ard:scales=1/0.5/2   linear+rbf:sigma=2
+         linear*rbf   linear[0]+0.5*periodic[1]:period=2   (linear+rbf)*periodic
 classes  two numbers in the order of the classes, or label=number for both
          0.3,0.7   no=0.3,yes=0.7
 prior    name, or name:number,number with all numbers in their order, or name:key=number,key=number
@@ -20,11 +21,11 @@ from typing import Any
 
 from ..base.tables import is_number
 from ..base.text import InputError, listed, quoted
-from ..kernels import KERNEL_NAMES, Kernel, Sum, as_kernel, kernel_from_dict
+from ..kernels import KERNEL_NAMES, Kernel, OnInputs, as_kernel, kernel_from_dict
 from ..priors import Box, Flat, HyperPrior, LogPrior, Normal
 
-# A plus that begins a name: the plus of 1e+3 does not.
-_PLUS = re.compile(r"\+(?=\s*[A-Za-z])")
+# What stands between terms; the plus of 1e+3 does not.
+_SIGN = re.compile(r"((?<![0-9.][eE])\+|[*()])")
 # What a name stands for, and how it is written.
 _PRIORS: dict[str, tuple[type[Normal | Box | Flat], str]] = {
     "normal": (Normal, "normal, normal:0,3 or normal:mean=0,sd=3"),
@@ -35,13 +36,59 @@ _PRIORS: dict[str, tuple[type[Normal | Box | Flat], str]] = {
 
 def parse_kernel(text: str, n_features: int) -> tuple[Kernel, bool]:
     """The kernel that the text names for inputs of this width, and whether the text gave parameters."""
-    terms = _PLUS.split(text)
-    parts = tuple(_parse_term(term.strip(), n_features) for term in terms)
-    return (parts[0] if len(parts) == 1 else Sum(parts)), ":" in text
+    tokens = [piece.strip() for piece in _SIGN.split(text) if piece.strip()]
+    kernel, rest = _parse_sum(tokens, n_features, text)
+    if rest:
+        raise InputError(f"kernel {quoted(text)}: {quoted(rest[0])} stands where + or * must, or nothing.")
+    if isinstance(kernel, float):
+        raise InputError(f"kernel {quoted(text)}: a number alone is no kernel.")
+    return kernel, ":" in text or any(is_number(token) for token in tokens)
+
+
+def _parse_sum(tokens: list[str], n_features: int, text: str) -> tuple[Kernel | float, list[str]]:
+    """The sum at the beginning of the tokens, and the tokens after it."""
+    total, rest = _parse_product(tokens, n_features, text)
+    while rest and rest[0] == "+":
+        term, rest = _parse_product(rest[1:], n_features, text)
+        if isinstance(total, float) or isinstance(term, float):
+            raise InputError(f"kernel {quoted(text)}: a number can multiply a kernel, not be added to one.")
+        total = total + term
+    return total, rest
+
+
+def _parse_product(tokens: list[str], n_features: int, text: str) -> tuple[Kernel | float, list[str]]:
+    total, rest = _parse_factor(tokens, n_features, text)
+    while rest and rest[0] == "*":
+        factor, rest = _parse_factor(rest[1:], n_features, text)
+        try:
+            total = total * factor
+        except ValueError as error:
+            raise InputError(f"kernel {quoted(text)}: {error}") from None
+    return total, rest
+
+
+def _parse_factor(tokens: list[str], n_features: int, text: str) -> tuple[Kernel | float, list[str]]:
+    if not tokens or tokens[0] in ("+", "*", ")"):
+        raise InputError(
+            f"there is no kernel named {quoted(text)}: a term is missing. The names are {', '.join(KERNEL_NAMES)}."
+        )
+    first, rest = tokens[0], tokens[1:]
+    if first == "(":
+        inner, rest = _parse_sum(rest, n_features, text)
+        if not rest or rest[0] != ")":
+            raise InputError(f"kernel {quoted(text)}: a bracket is not closed.")
+        return inner, rest[1:]
+    if is_number(first):
+        return float(first), rest
+    return _parse_term(first, n_features), rest
 
 
 def _parse_term(term: str, n_features: int) -> Kernel:
-    name, colon, settings = (piece.strip() for piece in term.partition(":"))
+    head, colon, settings = (piece.strip() for piece in term.partition(":"))
+    name, bracket, inputs = head.partition("[")
+    if bracket:
+        columns = _parse_inputs(term, inputs, n_features)
+        return OnInputs(_parse_term(f"{name}{colon}{settings}", len(columns)), columns)
     if name.lower() not in KERNEL_NAMES:
         close = difflib.get_close_matches(name.lower(), KERNEL_NAMES, n=2)
         hint = f" Did you mean {' or '.join(close)}?" if close else ""
@@ -51,8 +98,8 @@ def _parse_term(term: str, n_features: int) -> Kernel:
         return kernel
     spec = kernel.to_dict()
     known = [key for key in spec if key != "kind"]
-    if name.lower() in ("poly2", "poly3"):
-        known.remove("degree")  # the name has it
+    for key in ({"degree"} if name.lower() in ("poly2", "poly3") else {"nu"}) & set(known):
+        known.remove(key)  # the name has it
     changes: dict[str, Any] = {}
     for setting in settings.split(","):
         key, equals, value = (piece.strip() for piece in setting.partition("="))
@@ -68,6 +115,19 @@ def _parse_term(term: str, n_features: int) -> Kernel:
     except ValueError as error:
         raise InputError(f"kernel {quoted(term)}: {error}") from None
     return changed
+
+
+def _parse_inputs(term: str, text: str, n_features: int) -> tuple[int, ...]:
+    """Columns from what stands between "[" and the end of the name, such as "0/2]"."""
+    numbers = text.removesuffix("]").split("/")
+    columns = tuple(int(number) for number in numbers if number.strip().isdecimal())
+    good = text.endswith("]") and len(columns) == len(numbers) == len(set(columns)) and max(columns) < n_features
+    if not good:
+        raise InputError(
+            f"kernel {quoted(term)}: inputs are numbers from 0 to {n_features - 1} between brackets, such as [0] or "
+            "[0/2]."
+        )
+    return columns
 
 
 def _parse_value(term: str, key: str, value: str) -> float | tuple[float, ...]:

@@ -43,7 +43,8 @@ _KERNEL_NAMES_HELP = f"""\
 kernels:
   a name           {", ".join(KERNEL_NAMES)}
   with parameters  rbf:sigma=1.3   poly:degree=2,scale=4   ard:scales=1/0.5   mlp:kappa=0.1,theta=1
-  a sum            linear+rbf   linear+rbf:sigma=2
+  sums, products   linear+rbf   linear*rbf   (linear+0.5*rbf:sigma=2)*periodic
+  of some inputs   rbf[0]+linear[1/2], counted from 0
 Inputs are standardised first, so widths are in standard deviations."""
 
 _KERNEL_HELP = (

@@ -16,7 +16,7 @@ from ..base.provenance import provenance
 from ..base.scikit import check_classification_targets
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
-from ..kernels import Kernel, as_kernel, kernel_from_dict
+from ..kernels import Kernel, as_kernel, kernel_from_dict, kernel_to_dict
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.moderation import cost_log_odds
 from ..multiclass.codings import code_book, has_dont_cares
@@ -69,7 +69,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
     Parameters
     ----------
     kernel : Kernel or str, default "rbf"
-        An object of `bayes_lssvm.kernels`, or one of "linear", "poly2", "poly3", "rbf", "ard", "mlp".
+        An object of `bayes_lssvm.kernels`, or a name such as "linear", "poly2", "rbf", "ard", "matern32", "periodic".
     coding : {"ovo", "ova", "moc", "ecoc", "exhaustive"} or array of shape (M, L), default "ovo"
         The code book: by name, or as a matrix over {−1, 0 (don't care), +1} with a row for each of `classes_`.
     decoding : str, default "auto"
@@ -318,7 +318,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
             {"code_book": self.code_book_, "frequencies": self.training_frequencies_},
         )
         if self.design_ is not None:
-            shared = {"shared_kernel": self.design_.kernel.to_dict()}
+            shared = {"shared_kernel": kernel_to_dict(self.design_.kernel)}
             return found | State(shared, {"inputs": self.inputs_, "labels": self.labels_})
         states = [member._state() for member in self.members_]
         arrays = {f"{bit}/{name}": a for bit, its in enumerate(states) for name, a in its.arrays.items()}

@@ -19,7 +19,7 @@ class BayesianLSSVR(RegressorMixin, EvidenceLSSVM):  # type: ignore[misc]
     Parameters
     ----------
     kernel : Kernel or str, default "rbf"
-        An object of `bayes_lssvm.kernels`, or one of "linear", "poly2", "poly3", "rbf", "ard", "mlp".
+        An object of `bayes_lssvm.kernels`, or a name such as "linear", "poly2", "rbf", "ard", "matern32", "periodic".
     refine : bool, default True
         Optimise the kernel's parameters by the evidence, from several starts; False takes them as given.
     occam : bool, default True

@@ -30,7 +30,7 @@ class SparseLSSVC(ModeratedClassifier, LSSVMBase):
     Parameters
     ----------
     kernel : Kernel or str, default "rbf"
-        An object of `bayes_lssvm.kernels`, or one of "linear", "poly2", "poly3", "rbf", "ard", "mlp".
+        An object of `bayes_lssvm.kernels`, or a name such as "linear", "poly2", "rbf", "ard", "matern32", "periodic".
     rule : {"smallest", "negative"}, default "smallest"
         Remove the points of the smallest |α_i| (paper 0), or those with y_iα_i < 0 (paper 4).
     retune : {"hyperparameters", "kernel", "nothing"}, default "hyperparameters"

@@ -12,7 +12,7 @@ import numpy as np
 from ..base.archive import State, write_state
 from ..base.errors import require_positive
 from ..base.standardisation import Standardiser
-from ..kernels import Kernel, kernel_from_dict
+from ..kernels import Kernel, kernel_from_dict, kernel_to_dict
 from ..levels.level1 import DualPosterior
 from ..levels.level2 import Level2, Mode, Status
 from ..levels.level3 import ErrorBars, Level3
@@ -74,7 +74,7 @@ def with_surface(cls: type[Model], state: State) -> Model:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Kernel):
-        return {"kernel": value.to_dict()}
+        return {"kernel": kernel_to_dict(value)}
     if isinstance(value, HyperPrior | LogPrior):
         return {"prior": as_hyper_prior(value).to_dict()}
     if isinstance(value, np.ndarray):
@@ -107,7 +107,7 @@ def design_state(model: Any) -> State:
     """The design of a regressor or of a classifier of two classes: levels 1 to 3."""
     posterior = model.posterior_
     header = {
-        "kernel": posterior.kernel.to_dict(),
+        "kernel": kernel_to_dict(posterior.kernel),
         "columns": model.columns_.tolist(),
         "intercept": posterior.intercept,
         "level3": asdict(model.level3_),

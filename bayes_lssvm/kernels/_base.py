@@ -1,19 +1,25 @@
-"""What every kernel offers, and the kernels that are made of kernels."""
+"""What every kernel offers, the kernels that are made of kernels, and what kernels with positive parameters share."""
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import eigvalsh
 
-from ..base.errors import NotPositiveSemidefiniteError
+from ..base.errors import NotPositiveSemidefiniteError, require_positive
 from ..base.rounding import negative_rounding
 from ..base.typing import Array
+
+# Widths tried first, in units of √d: standardised inputs lie about √(2d) apart.
+START_FACTORS = 2.0 ** np.arange(-5, 6)
+BOUND_FACTORS = (1e-2, 1e3)
+WEAK_SD = 3.0  # of the log of a parameter of which the size is known only
+WIDTH_SD = 1.0  # of the log of a width: far wider than the inputs is a linear kernel in disguise
 
 
 class Kernel(ABC):
@@ -81,6 +87,10 @@ class Kernel(ABC):
     def log_bounds(self, X: Array) -> Array:
         """Box in which log parameters are searched, of shape (P, 2)."""
         return np.stack([self.log_params - np.log(1e4), self.log_params + np.log(1e4)], axis=1)
+
+    def log_prior(self, X: Array) -> Array:
+        """Mean and standard deviation of the default prior of each log parameter for standardised inputs, (P, 2)."""
+        return np.tile([0.0, WEAK_SD], (len(self.log_params), 1))
 
     def check_width(self, n_features: int) -> None:  # noqa: B027 - most kernels take any width
         """Refuse inputs whose width contradicts the kernel's parameters."""
@@ -150,6 +160,9 @@ class _Composite(Kernel):
 
     def log_bounds(self, X: Array) -> Array:
         return np.concatenate([part.log_bounds(X) for part in self.parts])
+
+    def log_prior(self, X: Array) -> Array:
+        return np.concatenate([part.log_prior(X) for part in self.parts])
 
     def check_width(self, n_features: int) -> None:
         for part in self.parts:
@@ -278,6 +291,9 @@ class Scaled(Kernel):
         centre = np.log(self.factor)
         return np.vstack([[centre - np.log(1e6), centre + np.log(1e6)], self.kernel.log_bounds(X)])
 
+    def log_prior(self, X: Array) -> Array:
+        return np.vstack([[0.0, WEAK_SD], self.kernel.log_prior(X)])
+
     def check_width(self, n_features: int) -> None:
         self.kernel.check_width(n_features)
 
@@ -290,6 +306,37 @@ class Scaled(Kernel):
     def __repr__(self) -> str:
         inner = f"({self.kernel!r})" if isinstance(self.kernel, Sum) else repr(self.kernel)
         return f"{self.factor:.6g} * {inner}"
+
+
+@dataclass(frozen=True)
+class Parametric(Kernel):
+    """A frozen dataclass whose fields named in `free` are positive parameters, searched in their logs.
+
+    A kernel of one's own adds `__call__`, `diag` and `gradient`, and is registered by `register` so that model files
+    can hold it.
+    """
+
+    free: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.free:
+            what = f"The {name} of a {type(self).__name__} kernel"
+            object.__setattr__(self, name, require_positive(what, getattr(self, name)))
+
+    @property
+    def log_params(self) -> Array:
+        return np.log(np.array([getattr(self, name) for name in self.free], dtype=float))
+
+    @property
+    def param_names(self) -> tuple[str, ...]:
+        return self.free
+
+    def with_log_params(self, log_params: Array) -> Self:
+        values = np.exp(np.asarray(log_params, dtype=float)).tolist()
+        return replace(self, **dict(zip(self.free, values, strict=True)))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": type(self).__name__} | {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def check_positive_semidefinite(kernel: Kernel, K: Array) -> None:

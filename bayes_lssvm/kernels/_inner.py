@@ -12,7 +12,7 @@ import numpy as np
 
 from ..base.errors import require_positive
 from ..base.typing import Array
-from ._base import Kernel
+from ._base import WEAK_SD, Kernel
 
 
 def _inner(X: Array, Z: Array | None) -> Array:
@@ -103,6 +103,9 @@ class Polynomial(Kernel):
     def log_bounds(self, X: Array) -> Array:
         centre = np.log(max(X.shape[1], 1))
         return np.array([[centre - np.log(1e4), centre + np.log(1e5)]])
+
+    def log_prior(self, X: Array) -> Array:
+        return np.array([[np.log(max(X.shape[1], 1)), WEAK_SD]])
 
     def feature_map(self, X: Array) -> Array:
         """All monomials up to the degree, weighted so that their inner product is the kernel.

@@ -1,21 +1,23 @@
-"""Kernels of the difference x − z: the radial basis function and its version with a scale for each input."""
+"""Kernels of the distance r = ‖x − z‖: the radial basis function, its version with a scale for each input, and others.
+
+The parameters of Matérn's and the rational quadratic kernel are those of Rasmussen and Williams (2006, section 4.2) and
+of scikit-learn: `length_scale` is ℓ of exp(−r²/2ℓ²), so that an RBF kernel of the same smoothness has σ = √2 ℓ.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..base.errors import require_positive
 from ..base.typing import Array
 from ..linalg.blas import mirror_lower, product
-from ._base import Kernel
+from ._base import BOUND_FACTORS, START_FACTORS, WEAK_SD, WIDTH_SD, Kernel, Parametric
 
-# Widths tried first, in units of √d: standardised inputs lie about √(2d) apart.
-_START_FACTORS = 2.0 ** np.arange(-5, 6)
-_BOUND_FACTORS = (1e-2, 1e3)
 _ROWS = 256
 _CANCELLED = 0.02  # distance over lengths, both squared, below which more than a digit and a half would be lost
 
@@ -48,19 +50,31 @@ def _minus_squared_distances(A: Array, B: Array) -> Array:
     return D
 
 
-def _gaussian(X: Array, Z: Array | None, scales: Array | float) -> Array:
-    """exp(−Σ (x_k − z_k)²/s_k²); for Z = None only one triangle is computed and mirrored."""
+def _of_distances(function: Callable[[Array], Array], X: Array, Z: Array | None, scales: Array | float) -> Array:
+    """A function of −Σ (x_k − z_k)²/s_k² that is 1 at 0; for Z = None only one triangle is computed and mirrored."""
     A, B = _centred(X, Z, scales)
     if Z is not None:
-        D = _minus_squared_distances(A, B)
-        return np.exp(D, out=D)
+        return function(_minus_squared_distances(A, B))
     K = np.empty((len(A), len(A)))
     for start in range(0, len(A), _ROWS):
         stop = min(start + _ROWS, len(A))
-        np.exp(_minus_squared_distances(A[start:stop], A[:stop]), out=K[start:stop, :stop])
+        K[start:stop, :stop] = function(_minus_squared_distances(A[start:stop], A[:stop]))
     mirror_lower(K)
     np.fill_diagonal(K, 1.0)
     return K
+
+
+def _scaled_distances(X: Array, Z: Array | None, scale: float) -> Array:
+    """−‖x − z‖²/scale²; exactly symmetric, with zeros on its diagonal, for Z = None."""
+    D = _minus_squared_distances(*_centred(X, Z, scale))
+    if Z is None:
+        mirror_lower(D)
+        np.fill_diagonal(D, 0.0)
+    return D
+
+
+def _exp(D: Array) -> Array:
+    return np.exp(D, out=D)
 
 
 def _contract_squared_differences(X: Array, B: Array) -> Array:
@@ -90,15 +104,11 @@ class RBF(Kernel):
         return RBF(float(np.exp(log_params[0])))
 
     def __call__(self, X: Array, Z: Array | None = None) -> Array:
-        return _gaussian(X, Z, self.sigma)
+        return _of_distances(_exp, X, Z, self.sigma)
 
     def blocks(self, X: Array, Z: Array | None = None) -> Callable[[Kernel], Array]:
         """The distances are computed once; each width costs its exponentials."""
-        D = _minus_squared_distances(*_centred(X, Z, 1.0))
-        if Z is None:
-            D = mirror_lower(D)
-            np.fill_diagonal(D, 0.0)
-
+        D = _scaled_distances(X, Z, 1.0)
         K = np.empty_like(D)
 
         def block(kernel: Kernel) -> Array:
@@ -120,11 +130,14 @@ class RBF(Kernel):
         return np.array([2.0 / self.sigma**2 * _contract_squared_differences(X, B).sum()])
 
     def starting_points(self, X: Array) -> Array:
-        typical = np.log(_START_FACTORS * np.sqrt(X.shape[1]))
+        typical = np.log(START_FACTORS * np.sqrt(X.shape[1]))
         return np.concatenate([self.log_params, typical])[:, None]
 
     def log_bounds(self, X: Array) -> Array:
-        return np.log(np.array([_BOUND_FACTORS]) * np.sqrt(X.shape[1]))
+        return np.log(np.array([BOUND_FACTORS]) * np.sqrt(X.shape[1]))
+
+    def log_prior(self, X: Array) -> Array:
+        return np.array([[0.5 * np.log(max(X.shape[1], 1)), WIDTH_SD]])
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": "RBF", "sigma": self.sigma}
@@ -164,7 +177,7 @@ class ARD(Kernel):
 
     def __call__(self, X: Array, Z: Array | None = None) -> Array:
         self.check_width(X.shape[1])
-        return _gaussian(X, Z, np.asarray(self.scales))
+        return _of_distances(_exp, X, Z, np.asarray(self.scales))
 
     def diag(self, X: Array) -> Array:
         return np.ones(len(X))
@@ -181,11 +194,132 @@ class ARD(Kernel):
 
     def starting_points(self, X: Array) -> Array:
         # As many inputs, so many ways to start: spherical kernels of several widths (paper 4 starts from one).
-        spherical = np.log(_START_FACTORS * np.sqrt(X.shape[1]))[:, None] * np.ones(X.shape[1])
+        spherical = np.log(START_FACTORS * np.sqrt(X.shape[1]))[:, None] * np.ones(X.shape[1])
         return np.vstack([self.log_params, spherical])
 
     def log_bounds(self, X: Array) -> Array:
-        return np.tile(np.log(np.array([_BOUND_FACTORS]) * np.sqrt(X.shape[1])), (len(self.scales), 1))
+        return np.tile(np.log(np.array([BOUND_FACTORS]) * np.sqrt(X.shape[1])), (len(self.scales), 1))
+
+    def log_prior(self, X: Array) -> Array:
+        return np.tile([0.5 * np.log(max(X.shape[1], 1)), WEAK_SD], (len(self.scales), 1))
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": "ARD", "scales": list(self.scales)}
+
+
+def _typical(X: Array) -> float:
+    """√(d/2): standardised inputs lie about √(2d) apart."""
+    return float(np.sqrt(max(X.shape[1], 1) / 2.0))
+
+
+@dataclass(frozen=True)
+class _Radial(Parametric):
+    """A kernel of r/ℓ that is 1 at 0."""
+
+    length_scale: float = 1.0
+
+    free: ClassVar[tuple[str, ...]] = ("length_scale",)
+
+    @abstractmethod
+    def _values(self, U: Array) -> Array:
+        """K from U = −r²/ℓ², which may be overwritten."""
+
+    @abstractmethod
+    def _slopes(self, U: Array) -> Iterator[Array]:
+        """∂K/∂log θ for each parameter from U = −r²/ℓ²."""
+
+    def __call__(self, X: Array, Z: Array | None = None) -> Array:
+        return _of_distances(self._values, X, Z, self.length_scale)
+
+    def blocks(self, X: Array, Z: Array | None = None) -> Callable[[Kernel], Array]:
+        """The distances are computed once."""
+        D = _scaled_distances(X, Z, 1.0)
+
+        def block(kernel: Kernel) -> Array:
+            assert isinstance(kernel, _Radial)
+            return kernel._values(D * kernel.length_scale**-2)
+
+        return block
+
+    def diag(self, X: Array) -> Array:
+        return np.ones(len(X))
+
+    def gradient(self, X: Array, Z: Array | None = None) -> Iterator[Array]:
+        yield from self._slopes(_scaled_distances(X, Z, self.length_scale))
+
+    def starting_points(self, X: Array) -> Array:
+        starts = np.tile(self.log_params, (len(START_FACTORS) + 1, 1))
+        starts[1:, 0] = np.log(START_FACTORS * _typical(X))
+        return starts
+
+    def log_bounds(self, X: Array) -> Array:
+        return np.log(np.array([BOUND_FACTORS]) * _typical(X))
+
+    def log_prior(self, X: Array) -> Array:
+        return np.array([[np.log(_typical(X)), WIDTH_SD]])
+
+
+@dataclass(frozen=True)
+class Matern(_Radial):
+    """Matérn's kernel with ν = 1/2, 3/2 or 5/2: functions that have 0, 1 or 2 derivatives.
+
+    With ρ = √(2ν) r/ℓ it is e^−ρ, (1 + ρ)e^−ρ or (1 + ρ + ρ²/3)e^−ρ.
+    """
+
+    nu: float = 1.5
+
+    def __post_init__(self) -> None:
+        if self.nu not in (0.5, 1.5, 2.5):
+            raise ValueError(f"nu of a Matern kernel is 0.5, 1.5 or 2.5 (nu → ∞ is the RBF kernel), got {self.nu!r}.")
+        object.__setattr__(self, "nu", float(self.nu))
+        super().__post_init__()
+
+    def _distances(self, U: Array) -> Array:
+        return np.sqrt(-2.0 * self.nu * U)
+
+    def _values(self, U: Array) -> Array:
+        rho = self._distances(U)
+        decay = np.exp(-rho, out=U)
+        if self.nu == 1.5:
+            decay *= 1.0 + rho
+        elif self.nu == 2.5:
+            decay *= 1.0 + rho * (1.0 + rho / 3.0)
+        return decay
+
+    def _slopes(self, U: Array) -> Iterator[Array]:
+        rho = self._distances(U)
+        slope = rho * np.exp(-rho)
+        if self.nu == 1.5:
+            slope *= rho
+        elif self.nu == 2.5:
+            slope *= rho * (1.0 + rho) / 3.0
+        yield slope
+
+
+@dataclass(frozen=True)
+class RationalQuadratic(_Radial):
+    """K(x, z) = (1 + r²/2αℓ²)^−α: a mixture of Gaussians of many widths, wider the smaller α is; α → ∞ is the RBF."""
+
+    alpha: float = 1.0
+
+    free: ClassVar[tuple[str, ...]] = ("length_scale", "alpha")
+
+    def _values(self, U: Array) -> Array:
+        U /= -2.0 * self.alpha
+        np.log1p(U, out=U)
+        U *= -self.alpha
+        return np.exp(U, out=U)
+
+    def _slopes(self, U: Array) -> Iterator[Array]:
+        v = U / (-2.0 * self.alpha)
+        log_base, share = np.log1p(v), self.alpha * v / (1.0 + v)
+        K = np.exp(-self.alpha * log_base)
+        yield 2.0 * share * K
+        yield (share - self.alpha * log_base) * K
+
+    def log_bounds(self, X: Array) -> Array:
+        return np.vstack([super().log_bounds(X), np.log([1e-3, 1e4])])
+
+    def log_prior(self, X: Array) -> Array:
+        # α far above 1 is an RBF kernel in disguise
+        return np.vstack([super().log_prior(X), [0.0, WIDTH_SD]])

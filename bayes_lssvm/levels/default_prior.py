@@ -11,7 +11,10 @@ interpolate them. For real targets log μ and log ζ are Normal with a standard 
 variance of the targets, so that a change of units changes nothing.
 
 The width of an RBF kernel has log σ ~ Normal(log √d, 1): standardised inputs are √(2d) apart, and a kernel far wider
-than that is a linear one in disguise. Other parameters have a standard deviation of 3 around their natural size.
+than that is a linear one in disguise. A length scale ℓ of exp(−r²/2ℓ²) has the same prior in terms of σ = √2 ℓ, and the
+log of a period is Normal(0, 1): from a seventh of an input's standard deviation to seven of them. log α of a rational
+quadratic kernel is Normal(0, 1) too, as it is an RBF kernel where α is large. Other parameters have a standard
+deviation of 3 around their natural size. `Kernel.log_prior` has these numbers.
 """
 
 from __future__ import annotations
@@ -19,35 +22,18 @@ from __future__ import annotations
 import numpy as np
 
 from ..base.typing import Array
-from ..kernels import ARD, RBF, Kernel, Polynomial, Product, Scaled, Sum
-from ..priors import Gamma, HyperPrior, LogPrior, Normal
+from ..kernels import Kernel
+from ..priors import Gamma, HyperPrior, Normal
 
 _WEAK = 3.0
-_WIDTH = 1.0
 
 
 def default_prior(kernel: Kernel, X: Array, y: Array, *, classes: bool) -> HyperPrior:
     """The prior for a kernel on standardised inputs X of shape (N, d) and labels ±1 or real targets y of shape (N,)."""
-    own = tuple(_of_parameters(kernel, X))
+    own = tuple(Normal(mean, sd) for mean, sd in kernel.log_prior(X).tolist())
     if classes:
         plus = float(np.mean(y > 0))
         return HyperPrior(Normal(0.0, _WEAK), Gamma(0.5, 0.5 / (plus * (1.0 - plus))), own)
     spread = float(np.var(y))
     size = Normal(-float(np.log(spread)) if spread > 0.0 else 0.0, _WEAK)
     return HyperPrior(size, size, own)
-
-
-def _of_parameters(kernel: Kernel, X: Array) -> list[LogPrior]:
-    """A prior for each of the kernel's log parameters, in their order."""
-    if isinstance(kernel, Sum | Product):
-        return [prior for part in kernel.parts for prior in _of_parameters(part, X)]
-    if isinstance(kernel, Scaled):
-        return [Normal(0.0, _WEAK), *_of_parameters(kernel.kernel, X)]
-    d = max(X.shape[1], 1)
-    if isinstance(kernel, RBF):
-        return [Normal(0.5 * float(np.log(d)), _WIDTH)]
-    if isinstance(kernel, ARD):
-        return [Normal(0.5 * float(np.log(d)), _WEAK)] * len(kernel.scales)
-    if isinstance(kernel, Polynomial):
-        return [Normal(float(np.log(d)), _WEAK)] * len(kernel.log_params)
-    return [Normal(0.0, _WEAK)] * len(kernel.log_params)

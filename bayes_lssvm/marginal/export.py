@@ -26,7 +26,7 @@ from ..base.arviz import datatree, read_netcdf, write_netcdf
 from ..base.provenance import data_hash
 from ..base.rows import group_equal_inputs
 from ..base.typing import AnyArray, Array
-from ..kernels import Kernel, kernel_from_dict
+from ..kernels import Kernel, kernel_from_dict, kernel_to_dict
 from ..linalg.repeats import decomposed, repeated_inputs
 from ..priors import HyperPrior, hyper_prior_from_dict
 from .predictions import PredictionNode, Rows
@@ -111,7 +111,7 @@ def _attributes(state: PosteriorState) -> dict[str, Any]:
         "log_evidence": state.log_evidence,
         "log_evidence_error": state.log_evidence_error,
         "tail": state.tail,
-        "kernel": json.dumps(state.kernel.to_dict()),
+        "kernel": json.dumps(kernel_to_dict(state.kernel)),
         "prior": json.dumps(None if state.prior is None else state.prior.to_dict()),
         "names": json.dumps(state.names),
         "diagnostics": json.dumps(state.diagnostics, default=_plain),

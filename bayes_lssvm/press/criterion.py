@@ -15,8 +15,9 @@ factor is a constant in the criterion, and the density's form is the one that ag
 pruning. For the curvature no normaliser is printed; it is taken as that of the Gaussian prior, ξ^(−d/2).
 
 η is what paper 1 calls a kernel parameter: K = exp(−Σ η_i (x_i − z_i)²). In terms of this library's kernels η = σ⁻²
-(RBF), s_i⁻² (ARD) and 1/scale (Polynomial); large η means a less smooth kernel. γ is 1/μ of paper 1 and is left
-unregularised, as there. Gradients are in log₂ of this library's parameters, γ first.
+(RBF), s_i⁻² (ARD), ℓ⁻² (other kernels with a length scale) and 1/scale (Polynomial); large η means a less smooth
+kernel. γ is 1/μ of paper 1 and is left unregularised, as there. Gradients are in log₂ of this library's parameters, γ
+first.
 
 For labels ±1 there is also the likelihood that calibrated probabilities give to labels that were left out,
 
@@ -39,7 +40,7 @@ import numpy as np
 from ..base.errors import NotPositiveSemidefiniteError, require_positive
 from ..base.rounding import ROUNDING
 from ..base.typing import Array
-from ..kernels import ARD, MLP, RBF, Kernel, Polynomial, Scaled, check_positive_semidefinite
+from ..kernels import ARD, MLP, Kernel, OnInputs, Polynomial, Product, Scaled, Sum, check_positive_semidefinite
 from ..levels.default_prior import default_prior
 from ..levels.logistic_map import left_out_cost
 from ..priors import Normal
@@ -54,6 +55,7 @@ CRITERIA = ("press", "press-br", "press-laplace", "press-curvature")
 ALL_CRITERIA = (*CRITERIA, "loo")
 LOG_2 = float(np.log(2.0))
 _GAMMA_PRIOR = Normal(0.0, 3.0)
+_POWERS = {"sigma": -2.0, "length_scale": -2.0}  # of widths by their names; other parameters are not regularised
 
 
 class Sensitivity(NamedTuple):
@@ -69,13 +71,13 @@ class Sensitivity(NamedTuple):
 
 
 def sensitivities(kernel: Kernel) -> Sensitivity:
-    """The η of paper 1 for a kernel: σ⁻², s_i⁻², 1/scale of a polynomial, κ of an MLP; a factor is not regularised."""
+    """The η of paper 1 for a kernel: σ⁻², s_i⁻², ℓ⁻², 1/scale of a polynomial, κ of an MLP; no other parameters."""
     power = _powers(kernel)
     return Sensitivity(np.exp(power * kernel.log_params), power)
 
 
 def _powers(kernel: Kernel) -> Array:
-    if isinstance(kernel, RBF | ARD):
+    if isinstance(kernel, ARD):
         return np.full(kernel.log_params.size, -2.0)
     if isinstance(kernel, Polynomial):
         return np.array([-1.0])
@@ -83,8 +85,11 @@ def _powers(kernel: Kernel) -> Array:
         return np.array([1.0, 0.0])[: kernel.log_params.size]
     if isinstance(kernel, Scaled):
         return np.append(0.0, _powers(kernel.kernel))
-    parts: tuple[Kernel, ...] = getattr(kernel, "parts", ())
-    return np.concatenate([np.empty(0), *(_powers(part) for part in parts)])
+    if isinstance(kernel, OnInputs):
+        return _powers(kernel.kernel)
+    if isinstance(kernel, Sum | Product):
+        return np.concatenate([_powers(part) for part in kernel.parts])
+    return np.array([_POWERS.get(name, 0.0) for name in kernel.param_names])
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from bayes_lssvm.base.text import InputError
 from bayes_lssvm.cli import main
 from bayes_lssvm.cli.grammar import parse_by_class, parse_kernel
 from bayes_lssvm.cli.output import csv_text
-from bayes_lssvm.kernels import ARD, MLP, RBF, Linear, Polynomial
+from bayes_lssvm.kernels import ARD, MLP, RBF, Linear, Matern, OnInputs, Periodic, Polynomial, White
 
 SCRIPT = Path(sys.executable).with_name("bayes-lssvm")
 # unbuffered output would hide what happens to a buffer that cannot be written
@@ -471,6 +471,13 @@ def test_a_kernel_that_is_no_inner_product_is_refused(run, folder):
         ("mlp:kappa=0.1,theta=-1", MLP(0.1, -1.0), True),
         ("linear+rbf", Linear() + RBF(np.sqrt(2)), False),
         ("linear + rbf:sigma=1e+1 + poly2", Linear() + RBF(10.0) + Polynomial(2, 1.0), True),
+        ("matern32", Matern(1.0, 1.5), False),
+        ("matern52:length_scale=2", Matern(2.0, 2.5), True),
+        ("linear*rbf", Linear() * RBF(np.sqrt(2)), False),
+        ("linear+rbf*periodic:period=2", Linear() + RBF(np.sqrt(2)) * Periodic(np.sqrt(2), 2.0), True),
+        ("0.5 * (linear + 1e-1*white)", 0.5 * (Linear() + 0.1 * White()), True),
+        ("rbf[1]:sigma=3+linear[0/1]", OnInputs(RBF(3.0), (1,)) + OnInputs(Linear(), (0, 1)), True),
+        ("ard[1]", OnInputs(ARD((1.0,)), (1,)), False),
     ],
 )
 def test_kernels_are_read(text, kernel, given):
@@ -496,6 +503,17 @@ def test_kernels_are_read(text, kernel, given):
         ("poly2:degree=3", "its parameters are scale"),
         ("linear:scale=1", "no parameters"),
         ("ard:scales=1/2/3", "3 scales but the inputs have 2"),
+        ("rbf:sigma=1*", "a term is missing"),
+        ("(rbf", "a bracket is not closed"),
+        ("rbf)", "')' stands where + or * must"),
+        ("linear rbf", "no kernel named"),
+        ("2", "a number alone is no kernel"),
+        ("rbf+2", "a number can multiply a kernel"),
+        ("0*rbf", "positive finite number"),
+        ("matern12:nu=2.5", "its parameters are length_scale"),
+        ("rbf[2]", "numbers from 0 to 1 between brackets"),
+        ("rbf[a]", "numbers from 0 to 1 between brackets"),
+        ("rbf[0", "numbers from 0 to 1 between brackets"),
     ],
 )
 def test_wrong_kernels_get_a_sentence(text, words, run, folder):

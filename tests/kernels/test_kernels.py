@@ -12,17 +12,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
+from scipy.special import gamma, kv
 
 from bayes_lssvm import NotPositiveSemidefiniteError
 from bayes_lssvm.kernels import (
     ARD,
     MLP,
     RBF,
+    Categorical,
+    Constant,
     Linear,
+    Matern,
+    OnInputs,
+    Periodic,
     Polynomial,
     Product,
+    RationalQuadratic,
     Scaled,
     Sum,
+    White,
     as_kernel,
     check_positive_semidefinite,
     kernel_from_dict,
@@ -39,6 +47,9 @@ EXPLICIT = {
     "product of explicit": Linear() * Polynomial(2, 3.0),
     "scaled": 0.3 * Polynomial(2, 1.5),
     "scaled sum times linear": 2.0 * (Linear() + 0.5 * Polynomial(3, 2.0)) * Linear(),
+    "constant": Constant(),
+    "constant in a product": (Constant() + Linear()) * Linear(),
+    "on inputs": OnInputs(Polynomial(2, 1.5), (2, 0)) + OnInputs(Linear(), (1,)),
 }
 KERNELS = EXPLICIT | {
     "rbf": RBF(1.7),
@@ -48,6 +59,14 @@ KERNELS = EXPLICIT | {
     "sum": RBF(1.2) + Linear() + MLP(0.1, 0.3),
     "product": RBF(1.2) * Polynomial(2, 3.0) * ARD((1.0, 2.0, 3.0)),
     "scaled rbf": 2.5 * RBF(0.9),
+    "matern12": Matern(1.3, 0.5),
+    "matern32": Matern(1.3, 1.5),
+    "matern52": Matern(0.7, 2.5),
+    "rational quadratic": RationalQuadratic(1.3, 0.6),
+    "periodic": Periodic(1.2, 1.9),
+    "categorical": Categorical(1.4),
+    "white in a sum": RBF(1.1) + 0.3 * White(),
+    "parts of the inputs": OnInputs(Matern(1.0, 2.5), (1,)) + OnInputs(Periodic(0.9, 2.0) * RBF(2.0), (0, 2)),
     "nested": 0.7 * (RBF(1.1) + 3.0 * ARD((1.0, 2.0, 3.0)) * (Linear() + Polynomial(2))) + MLP(0.2, 0.5) * RBF(2.0),
 }
 PARAMETRIC = {name: kernel for name, kernel in KERNELS.items() if kernel.log_params.size}
@@ -61,6 +80,11 @@ def cases(kernels):
 def points():
     rng = np.random.default_rng(20)
     return rng.standard_normal((9, WIDTH)), rng.standard_normal((5, WIDTH))
+
+
+def naive_matern(rho, nu):
+    """Matérn's kernel from its general form, 2^(1−ν)/Γ(ν) ρ^ν K_ν(ρ)."""
+    return 1.0 if rho == 0.0 else float(2.0 ** (1.0 - nu) / gamma(nu) * rho**nu * kv(nu, rho))
 
 
 def naive(kernel, x, z):
@@ -78,6 +102,21 @@ def naive(kernel, x, z):
         return math.exp(-math.fsum(((a - b) / s) ** 2 for a, b, s in zip(x, z, kernel.scales, strict=True)))
     if isinstance(kernel, Scaled):
         return kernel.factor * naive(kernel.kernel, x, z)
+    if isinstance(kernel, OnInputs):
+        return naive(kernel.kernel, [x[c] for c in kernel.columns], [z[c] for c in kernel.columns])
+    if isinstance(kernel, Constant):
+        return 1.0
+    if isinstance(kernel, White):
+        return float(list(x) == list(z))
+    if isinstance(kernel, Categorical):
+        return math.exp(-sum(a != b for a, b in zip(x, z, strict=True)) / kernel.sigma**2)
+    if isinstance(kernel, Periodic):
+        sines = math.fsum(math.sin(math.pi * (a - b) / kernel.period) ** 2 for a, b in zip(x, z, strict=True))
+        return math.exp(-2.0 * sines / kernel.length_scale**2)
+    if isinstance(kernel, RationalQuadratic):
+        return (1.0 + math.dist(x, z) ** 2 / (2.0 * kernel.alpha * kernel.length_scale**2)) ** -kernel.alpha
+    if isinstance(kernel, Matern):
+        return naive_matern(math.sqrt(2.0 * kernel.nu) * math.dist(x, z) / kernel.length_scale, kernel.nu)
     parts = [naive(part, x, z) for part in kernel.parts]
     return math.fsum(parts) if isinstance(kernel, Sum) else math.prod(parts)
 
@@ -219,6 +258,23 @@ def jax_matrix(kernel, theta, X, Z):
     if isinstance(kernel, ARD):
         count = len(kernel.scales)
         return jnp.exp(-(squares / jnp.exp(2 * theta[:count])).sum(axis=2)), theta[count:]
+    if isinstance(kernel, Categorical):
+        return jnp.exp(-(squares > 0.0).sum(axis=2) / jnp.exp(2 * theta[0])), theta[1:]
+    if isinstance(kernel, White):
+        return (squares.sum(axis=2) == 0.0).astype(float), theta
+    if isinstance(kernel, Periodic):
+        sines = jnp.sin(jnp.pi * (X[:, None, :] - Z[None, :, :]) / jnp.exp(theta[1])) ** 2
+        return jnp.exp(-2.0 * sines.sum(axis=2) / jnp.exp(2 * theta[0])), theta[2:]
+    if isinstance(kernel, RationalQuadratic):
+        alpha = jnp.exp(theta[1])
+        return (1.0 + squares.sum(axis=2) / (2.0 * alpha * jnp.exp(2 * theta[0]))) ** -alpha, theta[2:]
+    if isinstance(kernel, Matern):
+        rho = jnp.sqrt(2.0 * kernel.nu * squares.sum(axis=2)) / jnp.exp(theta[0])
+        factor = {0.5: 1.0, 1.5: 1.0 + rho, 2.5: 1.0 + rho + rho**2 / 3.0}[kernel.nu]
+        return factor * jnp.exp(-rho), theta[1:]
+    if isinstance(kernel, OnInputs):
+        columns = list(kernel.columns)
+        return jax_matrix(kernel.kernel, theta, X[:, columns], Z[:, columns])
     if isinstance(kernel, Scaled):
         K, rest = jax_matrix(kernel.kernel, theta[1:], X, Z)
         return jnp.exp(theta[0]) * K, rest
@@ -402,6 +458,14 @@ def test_repr_shows_the_structure_and_str_shortens_the_numbers():
         ("RBF", RBF(2.0)),
         ("ard", ARD((2.0,) * 4)),
         ("mlp", MLP(0.25, 1.0)),
+        ("matern12", Matern(np.sqrt(2.0), 0.5)),
+        ("Matern32", Matern(np.sqrt(2.0), 1.5)),
+        ("matern52", Matern(np.sqrt(2.0), 2.5)),
+        ("rq", RationalQuadratic(np.sqrt(2.0), 1.0)),
+        ("periodic", Periodic(2.0, 1.0)),
+        ("categorical", Categorical(2.0)),
+        ("constant", Constant()),
+        ("white", White()),
         (RBF(0.3), RBF(0.3)),
     ],
 )
@@ -418,6 +482,7 @@ def test_kernels_by_name(name, expected):
         (RBF, "kernel must be a name"),
         (ARD((1.0, 2.0)), "2 scales but the inputs have 3 columns"),
         (2.0 * (RBF() + ARD((1.0, 2.0))), "2 scales but the inputs have 3 columns"),
+        (Linear() * OnInputs(RBF(), (1, 3)), "a kernel of input 3, but the inputs have 3 columns, counted from 0"),
     ],
 )
 def test_what_is_no_kernel_for_these_inputs_gets_a_sentence(kernel, message):
@@ -438,8 +503,12 @@ NOT_POSITIVE = [0.0, -1.0, np.nan, np.inf]
         (lambda v: ARD((1.0, v)), "Each scale of an ARD kernel"),
         (lambda v: Polynomial(2, v), "The scale of a polynomial kernel"),
         (MLP, "The gain kappa of an MLP kernel"),
+        (Matern, "The length_scale of a Matern kernel"),
+        (lambda v: RationalQuadratic(1.0, v), "The alpha of a RationalQuadratic kernel"),
+        (lambda v: Periodic(1.0, v), "The period of a Periodic kernel"),
+        (Categorical, "The sigma of a Categorical kernel"),
     ],
-    ids=["rbf", "ard", "poly", "mlp"],
+    ids=["rbf", "ard", "poly", "mlp", "matern", "rq", "periodic", "categorical"],
 )
 def test_a_parameter_that_is_not_positive_is_named(make, what, value):
     with pytest.raises(ValueError, match=f"{what} must be a positive finite number, got .*{value}"):
@@ -573,9 +642,19 @@ simple_kernels = st.one_of(
     st.builds(RBF, sizes),
     st.builds(Polynomial, st.integers(1, 4), sizes),
     st.builds(lambda s: ARD(tuple(s)), st.lists(sizes, min_size=WIDTH, max_size=WIDTH)),
+    st.builds(Matern, sizes, st.sampled_from([0.5, 1.5, 2.5])),
+    st.builds(RationalQuadratic, sizes, sizes),
+    st.builds(Periodic, sizes, sizes),
+    st.builds(Categorical, sizes),
+    st.builds(lambda s: OnInputs(RBF(s), (2,)), sizes),
 )
 widths = st.floats(0.3, 20.0)
-stationary_kernels = st.one_of(st.builds(RBF, widths), st.builds(lambda *s: ARD(s), *[widths] * WIDTH))
+stationary_kernels = st.one_of(
+    st.builds(RBF, widths),
+    st.builds(lambda *s: ARD(s), *[widths] * WIDTH),
+    st.builds(Matern, widths, st.sampled_from([0.5, 1.5, 2.5])),
+    st.builds(RationalQuadratic, widths, widths),
+)
 random_kernels = st.recursive(
     simple_kernels,
     lambda inner: st.one_of(
@@ -626,14 +705,69 @@ def test_kernels_of_the_difference_do_not_change_with_the_origin(kernel, seed, o
     np.testing.assert_allclose(kernel.contract(shifted, W), kernel.contract(X, W), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("kernel", [RBF(1e-3), ARD((1e-3, 1e-3))], ids=str)
+@pytest.mark.parametrize("kernel", [RBF(1e-3), ARD((1e-3, 1e-3)), Matern(1e-3, 1.5), Matern(1e-3, 2.5)], ids=str)
 def test_one_far_point_costs_the_others_no_digits(kernel):
     """a² + b² − 2ab round the mean would have errors of 1e-11 here, and the matrix an eigenvalue of −2e-11."""
     X = np.random.default_rng(0).normal(size=(12, 2))
     X[0] = 1e6
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    exact = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 1e-6)
+    if isinstance(kernel, Matern):
+        exact = naive_matrix(kernel, X, X)
+    else:
+        exact = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 1e-6)
     np.testing.assert_allclose(kernel(X), exact, rtol=0, atol=1e-14)
     np.testing.assert_allclose(kernel(X, X[:5]), exact[:, :5], rtol=0, atol=1e-14)
     np.testing.assert_allclose(kernel.blocks(X)(kernel), exact, rtol=0, atol=1e-14)
     assert np.linalg.eigvalsh(kernel(X))[0] > -1e-14
+
+
+def test_categories_stay_equal_when_codes_are_standardised():
+    codes = np.array([[0.0, 3.0], [1.0, 3.0], [1.0, 7.0], [0.0, 3.0]])
+    standardised = (codes - codes.mean(axis=0)) / codes.std(axis=0, ddof=1)
+    indicators = np.column_stack([codes == 0.0, codes == 1.0, codes == 3.0, codes == 7.0]).astype(float)
+    kernel = Categorical(1.3)
+    np.testing.assert_array_equal(kernel(standardised), kernel(codes))
+    np.testing.assert_allclose(kernel(codes), RBF(1.3 * np.sqrt(2.0))(indicators), rtol=1e-14)
+
+
+def test_white_is_one_for_equal_inputs_also_across_blocks():
+    X = np.array([[1.0, 0.0], [1.0, -0.0], [2.0, 0.0]])
+    np.testing.assert_array_equal(White()(X), [[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(White()(X, X[2:]), [[0], [0], [1]])
+
+
+@pytest.mark.parametrize("columns", [(), (0, 0), (-1,), (0.5,)])
+def test_inputs_of_a_kernel_are_different_columns(columns):
+    with pytest.raises(ValueError, match="different whole numbers, counted from 0"):
+        OnInputs(RBF(), columns)
+
+
+def test_nu_of_a_matern_kernel_has_three_values():
+    with pytest.raises(ValueError, match=r"0\.5, 1\.5 or 2\.5"):
+        Matern(1.0, 2.0)
+
+
+@cases(KERNELS)
+def test_every_parameter_has_a_proper_default_prior(kernel, points):
+    prior = kernel.log_prior(points[0])
+    assert prior.shape == (kernel.log_params.size, 2)
+    assert np.isfinite(prior).all()
+    assert (prior[:, 1] > 0.0).all()
+
+
+def test_a_search_of_the_period_starts_near_every_one_that_the_inputs_can_show():
+    X = np.linspace(-1.7, 1.7, 60)[:, None]
+    periods = np.exp(Periodic().starting_points(X)[1:, 1])
+    cycles = 3.4 / periods
+    for true in np.linspace(1.0, 29.0, 57):
+        assert np.abs(cycles - true).min() <= 0.26
+
+
+def test_one_width_after_another_costs_no_new_distances_and_changes_nothing(points):
+    X, Z = points
+    for kernel in (RBF(1.0), Matern(1.0, 0.5), RationalQuadratic(1.0, 2.0), OnInputs(Matern(1.0, 2.5), (1,))):
+        block, square = kernel.blocks(X, Z), kernel.blocks(X)
+        for shift in (-0.5, 0.0, 0.5):
+            other = kernel.with_log_params(kernel.log_params + shift)
+            np.testing.assert_allclose(block(other), other(X, Z), rtol=1e-12, atol=1e-14)
+            np.testing.assert_allclose(square(other), other(X), rtol=1e-12, atol=1e-14)

@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gpk
 
-from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
+from bayes_lssvm.kernels import ARD, RBF, Linear, Matern, OnInputs, Periodic, Polynomial, RationalQuadratic
 from bayes_lssvm.levels import level2
 from bayes_lssvm.levels.gaussian_process import GaussianProcess
 from bayes_lssvm.levels.level1 import DualPosterior
@@ -40,6 +40,10 @@ SKLEARN = {
     "rbf": (RBF(1.2), gpk.RBF(1.2 / np.sqrt(2))),
     "ard": (ARD((0.8, 3.0)), gpk.RBF(np.array([0.8, 3.0]) / np.sqrt(2))),
     "product": (RBF(2.0) * Linear(), gpk.RBF(np.sqrt(2.0)) * gpk.DotProduct(1e-150, sigma_0_bounds="fixed")),
+    "matern12": (Matern(1.4, 0.5), gpk.Matern(1.4, nu=0.5)),
+    "matern32": (Matern(0.8, 1.5), gpk.Matern(0.8, nu=1.5)),
+    "matern52": (Matern(1.9, 2.5), gpk.Matern(1.9, nu=2.5)),
+    "rational quadratic": (RationalQuadratic(1.2, 0.7), gpk.RationalQuadratic(1.2, 0.7)),
 }
 
 
@@ -59,6 +63,37 @@ def test_equals_scikit_learns_regressor(pair, y, mu, zeta, bias_variance):
     np.testing.assert_allclose(gp.mean(X_NEW), mean, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(np.sqrt(gp.variance(X_NEW)), std, rtol=1e-8, atol=1e-8)
     assert gp.log_marginal_likelihood == pytest.approx(reference.log_marginal_likelihood_value_, rel=1e-8)
+
+
+FIRST = X[:, :1]  # scikit-learn's periodic kernel is one of a single input
+ON_ONE_INPUT = {
+    "matern12": (Matern(1.4, 0.5), gpk.Matern(1.4, nu=0.5)),
+    "matern32": (Matern(0.8, 1.5), gpk.Matern(0.8, nu=1.5)),
+    "matern52": (Matern(1.9, 2.5), gpk.Matern(1.9, nu=2.5)),
+    "periodic": (Periodic(0.9, 2.1), gpk.ExpSineSquared(0.9, 2.1)),
+    "periodic, short": (Periodic(2.0, 0.11), gpk.ExpSineSquared(2.0, 0.11)),
+    "periodic times matern": (Periodic(0.9, 2.1) * Matern(2.0), gpk.ExpSineSquared(0.9, 2.1) * gpk.Matern(2.0)),
+}
+
+
+@pytest.mark.parametrize("pair", ON_ONE_INPUT.values(), ids=ON_ONE_INPUT.keys())
+@every_target
+@every_precision
+def test_the_evidence_with_the_bias_integrated_out_is_that_of_scikit_learn(pair, y, mu, zeta):
+    """Log p(y − b) of a regressor without bias is a parabola in b: three of its values give ∫ p(y − b) db, p(b) = 1."""
+    kernel, other = pair
+    other = gpk.ConstantKernel(1.0 / mu) * other
+    low, middle, high = (
+        GaussianProcessRegressor(other, alpha=1.0 / zeta, optimizer=None)
+        .fit(FIRST, y - b)
+        .log_marginal_likelihood_value_
+        for b in (-1.0, 0.0, 1.0)
+    )
+    slope, bend = 0.5 * (high - low), 2.0 * middle - low - high
+    expected = middle + 0.5 * slope**2 / bend + 0.5 * np.log(2.0 * np.pi / bend)
+    for chosen, inputs in ((kernel, FIRST), (OnInputs(kernel, (0,)), X)):
+        spectrum = CentredSpectrum.from_kernel_matrix(chosen(inputs), y)
+        assert spectrum.local_evidence(mu, zeta).value == pytest.approx(expected, rel=1e-8)
 
 
 # ------------------------------------------------------------------------------------------ the paper's formulas

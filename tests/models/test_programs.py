@@ -17,7 +17,20 @@ from scipy.special import expit, log_expit
 from scipy.stats import ks_2samp, multivariate_normal, norm, t
 
 from bayes_lssvm import datasets
-from bayes_lssvm.kernels import ARD, MLP, RBF, Linear, Polynomial
+from bayes_lssvm.kernels import (
+    ARD,
+    MLP,
+    RBF,
+    Categorical,
+    Constant,
+    Linear,
+    Matern,
+    OnInputs,
+    Periodic,
+    Polynomial,
+    RationalQuadratic,
+    White,
+)
 from bayes_lssvm.levels.level2 import log_evidence
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
 from bayes_lssvm.marginal import marginalise
@@ -130,6 +143,10 @@ FUNCTION_CASES = {
     "polynomial 3": Polynomial(3, 1.0),
     "linear": Linear(),
     "sum, product and multiple": 2.0 * RBF(1.0) + Linear() * Polynomial(2, 1.0),
+    "Matérn": Matern(1.0, 0.5) + OnInputs(Matern(1.0, 1.5), (0,)) * Matern(1.0, 2.5),
+    "rational quadratic": RationalQuadratic(1.0, 1.0),
+    "periodic and categorical": Periodic(1.0, 1.0) + (Constant() + Linear()) * Categorical(1.0),
+    "white": RBF(1.0) + 1.0 * White(),
 }
 
 
