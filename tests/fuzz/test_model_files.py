@@ -54,7 +54,7 @@ def test_a_tampered_file_is_the_model_or_a_sentence(honest, cases, tmp_path):
     expected, raw = honest
     path = tmp_path / "tampered.npz"
     outcomes = {"refused": 0, "loaded": 0}
-    for seed in cases(180):
+    for seed in cases(180, full=1000):
         content, vouched, kind = tampered(raw, seed)
         path.write_bytes(content)
         model = loaded_or_sentence(path)

@@ -36,7 +36,7 @@ def test_a_flipped_bit_is_harmless_or_a_sentence(honest, cases, tmp_path):
     posterior, path = honest
     raw, expected = path.read_bytes(), posterior.predict(X)
     counts = {"refused": 0, "loaded": 0}
-    for seed in cases(30):
+    for seed in cases(30, full=300):
         dice = random.Random(seed)
         damaged = bytearray(raw)
         for _ in range(dice.choice((1, 20))):

@@ -44,6 +44,8 @@ def load_data(source: str | Path, *, target: str | None = None, positive: str | 
     if _is_file(source):
         path = Path(source)
         if not path.is_file():
+            if path.exists():
+                raise DataError(f"{str(source)!r} is a folder, a pipe or a device; a study needs a CSV file.")
             raise DataError(f"There is no file {str(source)!r}.")
         return _standardised(path.stem, str(path), read_csv(path, target, positive))
     return _standardised(str(source), str(source), _catalogued(str(source), target, positive))

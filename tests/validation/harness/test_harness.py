@@ -538,6 +538,7 @@ def test_one_class_of_three_against_the_rest():
         ("ripley", {"target": "label"}, "target of the data set 'ripley' is 'yc', not 'label'"),
         ("ripley", {"positive": "yes"}, "no class 'yes' to be positive; its classes are 'class 0' with 125 rows"),
         ("no/such.csv", {"target": "y"}, "There is no file 'no/such.csv'"),
+        ("/dev/zero", {"target": "y"}, "'/dev/zero' is a folder, a pipe or a device"),
     ],
 )
 def test_a_source_that_does_not_fit_is_a_sentence(name, options, sentence):
