@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .estimators import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR, FullyBayesianLSSVC, FullyBayesianLSSVR
     from .estimators.selector import EvidenceSelector
     from .estimators.sparse import SparseLSSVC
+    from .evidence import LogEvidence, ModelTrust, log_evidence, trust_model
     from .files import ModelFileError, load, save
     from .marginal import HyperPosterior, marginalise
     from .marginal.ladder import ladder
@@ -50,8 +51,10 @@ __all__ = [
     "FullyBayesianLSSVR",
     "HyperPosterior",
     "InterpolationWarning",
+    "LogEvidence",
     "MatrixTooLargeError",
     "ModelFileError",
+    "ModelTrust",
     "NoSignalWarning",
     "NotPositiveSemidefiniteError",
     "SparseLSSVC",
@@ -62,10 +65,12 @@ __all__ = [
     "kernels",
     "ladder",
     "load",
+    "log_evidence",
     "marginalise",
     "priors",
     "save",
     "trust",
+    "trust_model",
 ]
 
 # Where the public names are, each loaded when it is first asked for: `import bayes_lssvm` costs next to nothing.
@@ -85,6 +90,7 @@ _HOMES = {
     "estimators.regressor": ("BayesianLSSVR",),
     "estimators.selector": ("EvidenceSelector",),
     "estimators.sparse": ("SparseLSSVC",),
+    "evidence": ("LogEvidence", "ModelTrust", "log_evidence", "trust_model"),
     "files": ("ModelFileError", "load", "save"),
     "marginal": ("HyperPosterior", "marginalise"),
     "marginal.ladder": ("ladder",),
@@ -93,7 +99,7 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
-    *("base", "cli", "datasets", "estimators", "files", "kernels", "levels", "linalg"),
+    *("base", "cli", "datasets", "estimators", "evidence", "files", "kernels", "levels", "linalg"),
     *("marginal", "multiclass", "press", "priors", "sampling", "search", "selection"),
 )
 

@@ -26,11 +26,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .base.errors import quiet
+from .base.grades import LIMITS, Grade, level_of, worst
 from .base.provenance import provenance
 from .base.scikit import check_X_y, type_of_target
 from .base.typing import AnyArray, Array
 from .estimators.classifier import BayesianLSSVC
-from .estimators.grades import LIMITS, Grade, LadderRow, TrustReport, calibration_grades, level_of, worst
+from .estimators.grades import LadderRow, TrustReport, calibration_grades
 from .estimators.left_out import left_out_probabilities
 from .estimators.regressor import BayesianLSSVR
 from .kernels import Kernel, as_kernel

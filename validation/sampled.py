@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from bayes_lssvm.base.arviz import datatree
 from bayes_lssvm.base.typing import AnyArray, Array
+from bayes_lssvm.evidence import log_evidence
 from bayes_lssvm.marginal.ladder import Rung
 from bayes_lssvm.sampling.diagnostics import Diagnostics
 from models import sample
-from validation.estimates import bridge_numpyro
 
 _LENGTHS = ("draws", "warmup", "chains")
 
@@ -76,9 +76,9 @@ def sample_program(
     whole = SampledPosterior(found.draws, {**found.stats, "lp": found.log_density}, found.diagnostics)
     if not bridge:
         return whole
-    estimate = bridge_numpyro(program, arguments, draws=found.draws, seed=seed)
+    estimate = log_evidence(program, arguments, draws=found.draws, seed=seed, methods=("bridge",))
     concerns = tuple(concern for concern in estimate.concerns if "is improper" not in concern)
-    return whole._replace(log_evidence=estimate.log_z, error=estimate.standard_error, concerns=concerns)
+    return whole._replace(log_evidence=estimate.value, error=estimate.standard_error, concerns=concerns)
 
 
 def chains_of(rung: Rung) -> SampledPosterior:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _TAIL = 0.05  # the quantiles whose effective sample size is "tail"
 _UNPACKED, _UNPACKED_RATIO = 2**20, 4  # bytes that a file may unpack to, and more for each byte of it
+_EQUAL = 1e-9  # log weights of a tail that differ by rounding only: no distribution can be fitted to them
 _FEWEST_WEIGHTS = 25  # a fifth of fewer would leave the generalised Pareto fit fewer than five points
 
 
@@ -122,7 +123,7 @@ def pareto_smooth(log_weights: Array) -> tuple[Array, float]:
         )
     kept = given[finite]
     n_tail = len(kept) // 5 if len(kept) <= 225 else int(3.0 * np.sqrt(len(kept)))
-    if np.ptp(np.sort(kept)[-n_tail:]) < np.finfo(float).tiny:
+    if np.ptp(np.sort(kept)[-n_tail:]) < _EQUAL:
         return given.copy(), -np.inf
     with np.errstate(all="ignore"):
         # ArviZ smooths the reciprocal of what it is given (leave-one-out weights) and returns normalised weights

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
@@ -28,6 +29,15 @@ def listed(items: Iterable[str], limit: int) -> str:
     shown = list(islice(items, limit))
     more = sum(1 for _ in items)
     return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def scalar_names(shapes: Mapping[str, tuple[int, ...]]) -> tuple[str, ...]:
+    """A name for each element of arrays of these shapes, as in NumPy: tau, w[3], A[1,2]."""
+    return tuple(
+        f"{name}[{','.join(map(str, index))}]" if index else name
+        for name, shape in shapes.items()
+        for index in itertools.product(*map(range, shape))
+    )
 
 
 def plain(value: Any) -> Any:

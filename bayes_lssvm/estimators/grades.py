@@ -1,37 +1,14 @@
-"""Grades: a measured quantity, how good it is by stated limits, and a sentence; and the report that they make."""
+"""The report that the grades of `trust` make, and the grades of a classifier's probabilities."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
+from ..base.grades import Grade, Level, aligned, graded_lines, level_of
 from ..kernels import Kernel
 from ..levels.calibration import Calibration
-
-Level = Literal["good", "not checked", "doubtful", "bad"]
-GRADED: tuple[Level, ...] = ("good", "doubtful", "bad")
-# Up to the first number a check is good, up to the second doubtful, beyond it bad.
-LIMITS: dict[str, tuple[float, float]] = {
-    "evidence": (0.5, 2.0),  # nats; half a nat is less than a Bayes factor of 2
-    "error bars": (0.22, 0.69),  # |log of a ratio|: factors of 1.25 and 2
-    "k_hat": (0.7, 1.0),
-    "missed modes": (0.05, 0.3),  # mass relative to the best mode
-    "tail mass": (0.05, 0.15),  # beyond 3 standard deviations, where a Gaussian has 0.0027
-    "probability": (0.05, 0.15),
-    "regression": (0.25, 1.0),  # in predicted standard deviations
-    "log score": (-2.0, 2.0),  # nats behind class frequencies, in standard errors: good is ahead by two
-    "reliability": (2.33, 3.72),  # a normal deviate: chances of 1 % and of 1 in 10 000
-}
-
-
-class Grade(NamedTuple):
-    """One measured quantity, how good it is by the limits, and what it says."""
-
-    name: str
-    value: float
-    level: Level
-    sentence: str
 
 
 class LadderRow(NamedTuple):
@@ -104,9 +81,7 @@ class TrustReport:
         lines = [f"{self.verdict.upper()}: {self.sentence}", what + self.rows, ""]
         if self.ladder:
             lines += [*_table(self.ladder), ""]
-        width = max(len(check.level) for check in self.checks)
-        lines += [f"{check.level.ljust(width)}  {check.sentence}" for check in self.checks]
-        return "\n".join(lines)
+        return "\n".join([*lines, *graded_lines(self.checks)])
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -124,25 +99,7 @@ def _table(rungs: Iterable[LadderRow]) -> list[str]:
     for r in rungs:
         figures = (f"{r.log_evidence:.3f}", f"{r.difference:+.3f}", f"{r.sd_log_mu:.3f}", f"{r.sd_log_zeta:.3f}")
         rows.append((r.method, r.kernel, *figures))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [
-        "  ".join(
-            c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-
-
-def level_of(name: str, value: float) -> Level:
-    """The level of a value by the limits of that name."""
-    good, doubtful = LIMITS[name]
-    return "good" if value <= good else "doubtful" if value <= doubtful else "bad"
-
-
-def worst(checks: Iterable[Grade]) -> Level:
-    """The worst level of the checks that were made."""
-    made: list[Level] = [check.level for check in checks if check.level in GRADED]
-    return max(made, key=GRADED.index, default="not checked")
+    return aligned(rows, words=2)
 
 
 def calibration_grades(found: Calibration, labels: list[Any]) -> tuple[Grade, Grade]:

@@ -9,13 +9,13 @@ what the approximation is meant to be: the mode of the posterior and the exact H
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import Array
+from ..evidence.laplace import Mode
 from ..levels.level2 import optimise
 from ..linalg.reduction import Reduction, largest_log_gamma
 from ..priors import HyperPrior
@@ -31,27 +31,6 @@ _LOWEST_GAMMA_LAMBDA = 1e-6
 _WIDEST, _FARTHEST = 60.0, 300.0  # log parameters
 _TIGHT = Stop(1e-14, 1e-7, 500)
 _TIGHTER = Stop(1e-15, 1e-8, 1000)  # where a step costs O(N) only
-
-
-@dataclass(frozen=True)
-class Mode:
-    """A mode of the posterior with the Gaussian that fits it.
-
-    Attributes
-    ----------
-    position : array of shape (D,)
-    log_density : float
-        log p(D | x̂) + log p(x̂).
-    covariance : array of shape (D, D)
-        Inverse of minus the Hessian.
-    log_mass : float
-        Laplace's approximation of the integral over this mode.
-    """
-
-    position: Array
-    log_density: float
-    covariance: Array
-    log_mass: float
 
 
 def find_modes(density: Density) -> tuple[Mode, ...]:
@@ -121,13 +100,7 @@ def _peaks_over_gamma(reduction: Reduction, density: Density) -> list[tuple[floa
 
 
 def _gaussian(density: Density | Level2Density, position: Array) -> Mode | None:
-    precision = -density.hessian(position)
-    if not np.isfinite(precision).all() or np.linalg.eigvalsh(precision)[0] <= 0.0:
-        return None
-    value = density.value_and_gradient(position).value
-    log_det = float(np.linalg.slogdet(precision)[1])
-    mass = value + 0.5 * len(position) * float(np.log(2.0 * np.pi)) - 0.5 * log_det
-    return Mode(position, value, np.asarray(np.linalg.inv(precision)), mass)
+    return Mode.at(position, density.value_and_gradient(position).value, density.hessian(position))
 
 
 class LaplaceEvidence(NamedTuple):

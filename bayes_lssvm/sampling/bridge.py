@@ -37,6 +37,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import expit
 
+from ..base.streams import stream
 from ..base.typing import Array
 
 Warp = Literal["III", "none"]
@@ -102,7 +103,7 @@ def bridge(
     log_density : callable
         Maps points of shape (m, d) to log densities of shape (m,), constants kept; −inf outside the support.
     seed : int or numpy Generator
-        Of the draws of the proposal.
+        Of the draws of the proposal. A number is the seed of a stream of its own: it may be that of the draws.
     warp : {"III", "none"}
         "III" takes out location, scale and skewness; "none" takes location and scale only and needs half the density
         evaluations.
@@ -118,7 +119,7 @@ def bridge(
         raise ValueError(f'warp must be "III" or "none", got {warp!r}.')
     if n_proposals is not None and n_proposals < _LEAST_DRAWS:
         raise ValueError(f"n_proposals must be at least {_LEAST_DRAWS}, got {n_proposals}.")
-    rng = np.random.default_rng(seed)
+    rng = stream(seed, "bridge")
     middle = chains.shape[1] // 2
     halves = (chains[:, :middle], chains[:, middle:])
     fits = [(halves[0], halves[1]), (halves[1], halves[0])][: 2 if swap_halves else 1]
@@ -254,6 +255,7 @@ def _combine(halves: list[_Half], chains: Array, warp: Warp) -> BridgeEstimate:
         "dim": chains.shape[-1],
         "draws": chains.shape[0] * chains.shape[1],
         "effective_draws": min(half.effective for half in halves),
+        "effective_draws_of_halves": tuple(half.effective for half in halves),
         "overlap": min(half.overlap for half in halves),
         "log_z_of_halves": tuple(log_zs),
         "halves_apart": apart,

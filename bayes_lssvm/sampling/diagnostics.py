@@ -23,6 +23,7 @@ import numpy as np
 from ..base.arviz import bfmi, rhat_and_ess
 from ..base.checks import Check
 from ..base.errors import BayesLSSVMWarning, require_positive, warn
+from ..base.text import scalar_names
 from ..base.typing import AnyArray, Array
 
 
@@ -201,12 +202,9 @@ def _worst(values: Mapping[str, float], *, largest: bool) -> tuple[str, float]:
 
 
 def _scalars(arrays: Mapping[str, Array]) -> dict[str, float]:
-    """One entry for each element, named as in NumPy: w[0], A[1,2]."""
-    flat = {}
-    for name, array in arrays.items():
-        for index in np.ndindex(array.shape):
-            flat[f"{name}[{','.join(map(str, index))}]" if index else name] = float(array[index])
-    return flat
+    """One entry for each element."""
+    names = scalar_names({name: array.shape for name, array in arrays.items()})
+    return dict(zip(names, (float(v) for array in arrays.values() for v in array.ravel()), strict=True))
 
 
 def diagnose(

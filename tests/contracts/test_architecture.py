@@ -133,6 +133,7 @@ FLOORS = (
     ("kernels", "sampling"),
     ("levels",),
     ("search",),
+    ("evidence",),
     ("press", "marginal", "multiclass"),
     ("selection",),
     ("estimators",),

@@ -27,7 +27,7 @@ RUNNABLE = [
     "theory/levels.md",
     "guide/marginalisation.md",
     "guide/trust.md",
-    "guide/evidence_from_numpyro.md",
+    "guide/evidence.md",
     "guide/multiclass.md",
     "guide/leave_one_out.md",
     "guide/input_selection.md",

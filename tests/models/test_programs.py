@@ -362,7 +362,8 @@ SHARED = {
     "base.errors",
     "base.checks",
 }
-HELPERS = {"linalg.blas", "base.files", "base.rounding", "base.scikit", "_version", "base", "linalg", "sampling"}
+HELPERS = {"linalg.blas", "base.files", "base.rounding", "base.scikit", "base.text", "_version"}
+HELPERS |= {"base", "base.holds", "linalg", "sampling"}
 
 
 def modules_imported(path, package):

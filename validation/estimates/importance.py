@@ -1,30 +1,20 @@
-"""Importance sampling of the evidence: a Student proposal at the mode, or fitted to draws.
-
-    Z = ∫ q(x) dx ≃ (1/n) Σ w_j,        w_j = q(x_j) / t_ν(x_j; m, S),        x_j ~ t_ν(m, S)
-
-m and S are the mode and the inverse of minus the Hessian there, or mean and covariance of draws. Heavy tails (ν = 5)
-bound the weights where q is close to Gaussian. The largest weights are Pareto-smoothed; k̂ above 0.7 says that the
-proposal misses too much of q for the average, or its standard error, to be believed.
-"""
+"""Importance sampling of a target: the library's, with a proposal at the mode that a search from the prior finds."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import logsumexp
-from scipy.stats import multivariate_t
 
-from bayes_lssvm.base.arviz import pareto_smooth
-from bayes_lssvm.base.provenance import provenance
+from bayes_lssvm.base.streams import stream
 from bayes_lssvm.base.typing import Array
+from bayes_lssvm.evidence.estimate import EvidenceEstimate
+from bayes_lssvm.evidence.importance import importance, moments
 
-from .estimate import EvidenceEstimate
 from .target import Target, settings_of
 
 _STARTS = 200  # prior draws among which the search for the mode begins
 _POLISHED = 3
 _STEP = 1e-3  # of the differences for the Hessian
-K_HAT_LIMIT = 0.7
 
 
 def importance_sampling(
@@ -43,34 +33,10 @@ def importance_sampling(
     draws : array of shape (…, d), optional
         Posterior draws to which the proposal is fitted; without them it is laid at the mode.
     """
-    if n < 100:
-        raise ValueError(f"Importance sampling needs 100 draws or more for its error to mean anything, got n = {n}.")
-    rng = np.random.default_rng(seed)
-    location, shape = mode_and_covariance(target, rng) if draws is None else _moments(draws, target.dim)
-    proposal = multivariate_t(location, shape, df=degrees, seed=rng)
-    x = np.reshape(proposal.rvs(n), (n, target.dim))
-    log_q = target.log_density(x)
-    if np.any(np.isnan(log_q) | np.isposinf(log_q)) or not np.any(np.isfinite(log_q)):
-        raise ValueError("The log density is NaN or infinite at draws of the proposal, or −inf at all of them.")
-    log_weights = log_q - np.reshape(proposal.logpdf(x), n)
-    smoothed, k_hat = pareto_smooth(log_weights)
-    weights = np.exp(smoothed - smoothed.max())
-    concerns = [] if k_hat < K_HAT_LIMIT else [f"k̂ = {k_hat:.2f}: the proposal misses too much of the density"]
-    diagnostics = {
-        "k_hat": k_hat,
-        "effective_draws": float(weights.sum() ** 2 / np.sum(weights**2)),
-        "draws": n,
-        "location": tuple(np.asarray(location).tolist()),
-        "concerns": tuple(concerns),
-    }
-    settings = settings_of(target, seed=seed, n=n, degrees=degrees, fitted_to="mode" if draws is None else "draws")
-    return EvidenceEstimate(
-        log_z=float(logsumexp(smoothed) - np.log(n)),
-        standard_error=float(weights.std(ddof=1) / (weights.mean() * np.sqrt(n))),
-        method="importance sampling",
-        diagnostics=diagnostics,
-        provenance=provenance(settings=settings, data=() if draws is None else (np.asarray(draws),)),
-    )
+    rng = stream(seed, "search for a mode")
+    fitted = mode_and_covariance(target, rng) if draws is None else moments(draws, target.dim)
+    settings = settings_of(target, fitted_to="mode" if draws is None else "draws")
+    return importance(target.log_density, [fitted], seed=seed, n=n, degrees=degrees, **settings)
 
 
 def mode_and_covariance(target: Target, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -108,10 +74,3 @@ def _hessian(target: Target, x: Array, scale: Array) -> Array:
     H = np.zeros((d, d))
     H[rows, columns] = values @ np.array([1.0, -1.0, -1.0, 1.0]) / (4.0 * scale[rows] * scale[columns])
     return np.asarray(H + H.T - np.diag(np.diag(H)))
-
-
-def _moments(draws: Array, d: int) -> tuple[Array, Array]:
-    flat = np.asarray(draws, dtype=float).reshape(-1, np.shape(draws)[-1])
-    if flat.shape[1] != d or len(flat) < 10 * d:
-        raise ValueError(f"draws must be {10 * d} or more points of {d} parameters, got shape {np.shape(draws)}.")
-    return flat.mean(axis=0), np.atleast_2d(np.cov(flat, rowvar=False))

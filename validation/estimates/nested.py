@@ -16,8 +16,8 @@ import numpy as np
 
 from bayes_lssvm.base.provenance import provenance
 from bayes_lssvm.base.typing import Array
+from bayes_lssvm.evidence import EvidenceEstimate
 
-from .estimate import EvidenceEstimate
 from .target import Target, settings_of
 
 

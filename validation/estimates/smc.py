@@ -21,8 +21,8 @@ from tqdm.auto import tqdm
 
 from bayes_lssvm.base.provenance import provenance
 from bayes_lssvm.base.typing import Array
+from bayes_lssvm.evidence import EvidenceEstimate
 
-from .estimate import EvidenceEstimate
 from .target import Target, settings_of
 
 _MOST_TEMPERATURES = 1000

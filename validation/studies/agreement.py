@@ -25,12 +25,12 @@ import numpy as np
 from bayes_lssvm import datasets, marginalise
 from bayes_lssvm.base.arviz import rhat_and_ess
 from bayes_lssvm.base.typing import Array
+from bayes_lssvm.evidence import log_evidence
 from bayes_lssvm.kernels import RBF, Kernel, Linear, Polynomial
 from bayes_lssvm.marginal import HyperPosterior
 from models import GaussianProcess, WeightSpace, features, sample
 from validation.estimates import (
     EvidenceEstimate,
-    bridge_numpyro,
     importance_sampling,
     lssvm_target,
     nested_sampling,
@@ -162,8 +162,8 @@ def compare(comparison: Comparison, seed: int) -> Agreement:
         sampled = sample(program, *arguments, check=False, **effort)
         points = {name: sampled.draws[name] for name in exact.names if name != "log_gamma"}
         ok = sampled.diagnostics.ok
-        estimate = bridge_numpyro(program, arguments, draws=sampled.draws, seed=seed)
-        evidence = estimate.log_z, estimate.standard_error
+        estimate = log_evidence(program, arguments, draws=sampled.draws, seed=seed, methods=("bridge",))
+        evidence = estimate.value, estimate.standard_error
     return _agreement(exact, points, evidence, ok)
 
 

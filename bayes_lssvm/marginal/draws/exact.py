@@ -14,8 +14,9 @@ import numpy as np
 from scipy.special import expit, log_expit
 
 from ...base.typing import AnyArray, Array
+from ...evidence.laplace import Mode
 from ..density import Density
-from ..gaussian import Mode, find_modes
+from ..gaussian import find_modes
 from .nuts import NutsChains, sample_function
 
 _TRIES = 100

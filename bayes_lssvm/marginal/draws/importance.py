@@ -16,8 +16,8 @@ from tqdm.auto import tqdm
 
 from ...base.arviz import pareto_smooth
 from ...base.typing import Array
+from ...evidence.laplace import Mode
 from ..density import Density
-from ..gaussian import Mode
 
 _DEGREES = 5
 _LEAST_SHARE = 0.05  # of the proposal, for a mode that Laplace's method thinks nothing of

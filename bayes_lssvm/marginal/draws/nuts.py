@@ -18,10 +18,12 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from ...base.typing import AnyArray, Array
+from ...sampling.precision import double_precision
 from .table import DEGREE, HALF_WIDTH, Table
 
 MAX_TREE_DEPTH = 10
 ValueAndGradient = Callable[[Array], tuple[float, Array]]
+_WHAT = 'method="nuts"'
 _BLOCK = 25  # draws between two looks at the keyboard, where a draw takes long
 
 
@@ -46,20 +48,6 @@ class NutsChains(NamedTuple):
     diverging: AnyArray
 
 
-@contextmanager
-def double_precision() -> Iterator[None]:
-    """JAX in 64 bits and on the CPU inside, as it was outside; for steps this small no accelerator pays."""
-    try:
-        import jax
-        import numpyro  # noqa: F401 - to say early what is missing
-    except ImportError as error:
-        raise ImportError(
-            f'method="nuts" needs packages that are not installed ({error}): pip install "bayes-lssvm[sampling]".'
-        ) from error
-    with jax.enable_x64(True), jax.default_device(jax.local_devices(backend="cpu")[0]):
-        yield
-
-
 def sample_table(
     table: Table, starts: Array, *, warmup: int, draws: int, target_accept: float, seed: int
 ) -> NutsChains:
@@ -70,7 +58,7 @@ def sample_table(
     table : Table
     starts : array of shape (chains, 1 + D)
     """
-    with double_precision():
+    with double_precision(_WHAT):
         import jax.numpy as jnp
 
         data = jnp.asarray(table.coefficients), jnp.asarray(table.stretched)
@@ -98,7 +86,7 @@ def sample_function(
     """
     total = len(starts) * (warmup + draws)
     bar = tqdm(total=total, desc="NUTS", unit="draw", disable=None if progress else True, leave=False)
-    with double_precision(), _registered(function) as number, bar:
+    with double_precision(_WHAT), _registered(function) as number, bar:
         settings = _Settings("function", warmup, target_accept, _BLOCK)
         return _sample(settings, np.float64(number), starts, draws, seed, bar)
 

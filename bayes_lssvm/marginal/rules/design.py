@@ -23,8 +23,8 @@ from tqdm.auto import tqdm
 
 from ...base.errors import NotPositiveSemidefiniteError
 from ...base.typing import Array
+from ...evidence.laplace import Mode
 from ..density import Density
-from ..gaussian import Mode
 from .kernel import KernelNode, Quadrature
 from .level2 import integrate
 

@@ -7,7 +7,7 @@ For latent sites θ whose supports a bijection T maps R^d onto, θ = T(x), and o
 NumPyro's `potential_energy` is −log q with every normalising constant of priors and likelihood in it; an improper
 uniform site counts with density one. Supports that depend on other sites (Uniform(0, τ)) are mapped draw by draw.
 Everything runs in 64 bits, whatever the caller's mode: single precision costs tens of nats where a covariance is
-ill-conditioned.
+ill-conditioned. JAX and NumPyro are imported when a model is looked at.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from numpyro import handlers
-from numpyro.distributions import Distribution, ImproperUniform, biject_to
-from numpyro.infer.util import potential_energy
 from tqdm.auto import tqdm
 
-from bayes_lssvm.base.typing import AnyArray, Array
+from ..base.streams import stream
+from ..base.text import scalar_names
+from ..base.typing import AnyArray, Array
+from ..sampling.precision import double_precision
 
 Draws = Mapping[str, AnyArray]
 DEFAULT_CHUNK = 64  # points a call: the matrices of a Gaussian process on a thousand points then take half a gigabyte
 _BAR_FROM = 50  # chunks: less is done before a bar could be read
+_WHAT = "A NumPyro model"
+_RADIUS = 2.0  # of starting points, as NumPyro has it
+_PRIOR_KEY = 0x57A7  # of the stream of draws of the prior
 
 
 @dataclass(frozen=True)
@@ -60,21 +61,31 @@ class UnconstrainedModel:
     chunk: int = DEFAULT_CHUNK
 
     @classmethod
-    def from_draws(
-        cls, model: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], draws: Draws, *, chunk: int
+    def of(
+        cls,
+        model: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        draws: Draws | None = None,
+        *,
+        chunk: int = DEFAULT_CHUNK,
     ) -> UnconstrainedModel:
         """Find the latent sites, and refuse draws that are not theirs."""
-        wide_args, wide_kwargs = widened(tuple(args)), widened(dict(kwargs))
+        if chunk < 1:
+            raise ValueError(f"chunk must be 1 or more, got {chunk}.")
         sites: list[Site] = []
         observed: list[str] = []
+        with double_precision(_WHAT):
+            import jax
 
-        def look(values: Draws) -> None:
-            trace = _trace(model, wide_args, wide_kwargs, values)
-            sites.extend(_site(name, site) for name, site in _latent(trace, values).items())
-            observed.extend(n for n, s in trace.items() if s["type"] == "sample" and s["is_observed"])
+            wide_args, wide_kwargs = widened(tuple(args)), widened(dict(kwargs))
 
-        with jax.enable_x64(True):
-            jax.eval_shape(look, dict(draws))  # shapes are all that is wanted: nothing is computed
+            def look(values: Draws | None) -> None:
+                trace = _trace(model, wide_args, wide_kwargs, values)
+                sites.extend(_site(name, site) for name, site in _latent(trace, values).items())
+                observed.extend(n for n, s in trace.items() if s["type"] == "sample" and s["is_observed"])
+
+            jax.eval_shape(look, None if draws is None else dict(draws))  # only shapes: nothing is computed
         return cls(model, wide_args, wide_kwargs, tuple(sites), tuple(observed), chunk)
 
     @property
@@ -83,18 +94,30 @@ class UnconstrainedModel:
         return sum(site.size for site in self.sites)
 
     @property
+    def title(self) -> str:
+        """What the model is called."""
+        return str(getattr(self.model, "__name__", repr(self.model)))
+
+    @property
     def names(self) -> tuple[str, ...]:
         """One name for each unconstrained parameter: the site's, with an index where it has several."""
-        return tuple(
-            f"{site.name}[{','.join(map(str, index))}]" if index else site.name
-            for site in self.sites
-            for index in np.ndindex(*site.unconstrained)
-        )
+        return scalar_names({site.name: site.unconstrained for site in self.sites})
+
+    @property
+    def improper(self) -> tuple[str, ...]:
+        """Sites whose prior is improper."""
+        return tuple(site.name for site in self.sites if site.improper)
 
     def split(self, x: Any) -> dict[str, Any]:
         """Unconstrained values by site, of one flat vector of shape (d,)."""
         ends = np.cumsum([site.size for site in self.sites])
         return {s.name: x[end - s.size : end].reshape(s.unconstrained) for s, end in zip(self.sites, ends, strict=True)}
+
+    def potential(self, x: Any) -> Any:
+        """Minus log q at one flat vector, as JAX sees it."""
+        from numpyro.infer.util import potential_energy
+
+        return potential_energy(self.model, self.args, self.kwargs, self.split(x))
 
     def unconstrain(self, draws: Draws) -> Array:
         """Draws {site: (chains, n, …)} or {site: (n, …)} as an array of shape (chains, n, d)."""
@@ -109,36 +132,118 @@ class UnconstrainedModel:
         flat = {s.name: np.asarray(draws[s.name], dtype=float).reshape(-1, *s.shape) for s in self.sites}
 
         def one(values: dict[str, Any]) -> Any:
-            trace = _trace(self.model, self.args, self.kwargs, values)
-            parts = [biject_to(trace[s.name]["fn"].support).inv(values[s.name]) for s in self.sites]
-            return jnp.concatenate([jnp.ravel(part) for part in parts])
+            return self._flat(_trace(self.model, self.args, self.kwargs, values))
 
         points = in_chunks(vectorised(one), flat, self.chunk, "draws mapped")
+        if not np.all(np.isfinite(points)):
+            raise ValueError(
+                f"{np.sum(~np.isfinite(points).all(axis=-1))} draws lie on the boundary of a support, where they have "
+                "no unconstrained value. Single-precision chains do that: sample in 64 bits (numpyro.enable_x64())."
+            )
         return points.reshape(-1 if len(lead) == 2 else 1, lead[-1], self.dim)
 
     def log_density(self, x: Array) -> Array:
         """Log q at points of shape (m, d)."""
         return in_chunks(self._log_density, np.asarray(x, dtype=float), self.chunk, "densities")
 
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
+        """Log q and its gradient at one point of shape (d,)."""
+        found = in_chunks(self._with_gradient, np.asarray(x, dtype=float)[None], 1, "gradients")[0]
+        return float(found[0]), found[1:]
+
+    def hessians(self, x: Array) -> Array:
+        """Matrices of second derivatives of log q at points of shape (m, d), of shape (m, d, d)."""
+        return in_chunks(self._hessians, np.asarray(x, dtype=float), max(1, self.chunk // 16), "Hessians", single=False)
+
     @cached_property
     def _log_density(self) -> Callable[[Any], Any]:
-        return vectorised(lambda x: -potential_energy(self.model, self.args, self.kwargs, self.split(x)))
+        return vectorised(lambda x: -self.potential(x))
+
+    @cached_property
+    def _with_gradient(self) -> Callable[[Any], Any]:
+        import jax
+        import jax.numpy as jnp
+
+        def both(x: Any) -> Any:
+            value, gradient = jax.value_and_grad(self.potential)(x)
+            return -jnp.concatenate([value[None], gradient])
+
+        return vectorised(both)
+
+    @cached_property
+    def _hessians(self) -> Callable[[Any], Any]:
+        import jax
+
+        return vectorised(lambda x: -jax.hessian(self.potential)(x))
+
+    def prior_draws(self, n: int, seed: int) -> Array:
+        """Unconstrained draws of the prior, of shape (n, d); an improper one is refused."""
+        if self.improper:
+            raise ValueError(
+                f"Sites {', '.join(self.improper)} have no distribution to draw from: their prior is improper. Bridge "
+                "sampling takes such models; whatever starts from the prior does not."
+            )
+        with double_precision(_WHAT):
+            import jax
+
+            key = jax.random.fold_in(jax.random.key(seed), _PRIOR_KEY)
+            keys = jax.random.split(key, -(-n // self.chunk))
+            parts = [np.asarray(self._prior(jax.random.split(key, self.chunk))) for key in keys]
+        return np.concatenate(parts)[:n]
+
+    @cached_property
+    def _prior(self) -> Callable[[Any], Any]:
+        from numpyro import handlers
+
+        def drawn(key: Any) -> Any:
+            return self._flat(handlers.trace(handlers.seed(self.model, key)).get_trace(*self.args, **self.kwargs))
+
+        return vectorised(drawn)
+
+    def starts(self, n: int, seed: int) -> Array:
+        """Starting points of shape (n, d): uniform in [−2, 2], and every other one from a proper prior."""
+        points = stream(seed, "starts").uniform(-_RADIUS, _RADIUS, (n, self.dim))
+        if not self.improper:
+            points[1::2] = self.prior_draws(n, seed)[1::2]
+        return points[np.isfinite(points).all(axis=1)]
+
+    def _flat(self, trace: Mapping[str, Any]) -> Any:
+        """Values of a trace as one flat unconstrained vector."""
+        import jax.numpy as jnp
+        from numpyro.distributions import biject_to
+
+        parts = [biject_to(trace[s.name]["fn"].support).inv(trace[s.name]["value"]) for s in self.sites]
+        return jnp.concatenate([jnp.ravel(part) for part in parts])
+
+
+def versions() -> dict[str, str]:
+    """Of JAX and NumPyro, for provenance."""
+    import jax
+    import numpyro
+
+    return {"jax": jax.__version__, "numpyro": numpyro.__version__}
 
 
 def vectorised(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """The function over the first axis of its argument's arrays, compiled."""
+    import jax
+
     return jax.jit(jax.vmap(function))
 
 
-def in_chunks(function: Callable[[Any], Any], values: Any, chunk: int, what: str) -> Array:
+def in_chunks(function: Callable[[Any], Any], values: Any, chunk: int, what: str, *, single: bool = True) -> Array:
     """A compiled function over the first axis of arrays, a chunk at a time, in 64 bits.
 
-    Chunks are filled up with copies, so that no shape is compiled but that of a chunk and that of a single point.
+    Chunks are filled up with copies, so that no shape is compiled but that of a chunk and, if it may be, that of a
+    single point.
     """
-    m = len(jax.tree.leaves(values)[0])
-    chunk = chunk if m > 1 else 1
     out = []
-    with jax.enable_x64(True):
+    with double_precision(_WHAT):
+        import jax
+        import jax.numpy as jnp
+
+        m = len(jax.tree.leaves(values)[0])
+        chunk = 1 if single and m == 1 else chunk
         starts = range(0, m, chunk)
         for start in tqdm(starts, desc=what, leave=False, disable=None if len(starts) >= _BAR_FROM else True):
             index = np.minimum(np.arange(start, start + chunk), m - 1)
@@ -149,6 +254,7 @@ def in_chunks(function: Callable[[Any], Any], values: Any, chunk: int, what: str
 
 def widened(tree: Any) -> Any:
     """The same arguments with single-precision arrays in double precision."""
+    import jax
 
     def widen(leaf: Any) -> Any:
         return np.asarray(leaf, dtype=float) if getattr(leaf, "dtype", None) in (np.float32, np.float16) else leaf
@@ -156,10 +262,17 @@ def widened(tree: Any) -> Any:
     return jax.tree.map(widen, tree)
 
 
-def _trace(model: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], draws: Draws) -> dict[str, Any]:
-    """The trace of the model at one draw: values of the site's own shape, or the first of many."""
+def _trace(
+    model: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], draws: Draws | None
+) -> dict[str, Any]:
+    """The trace of the model at one draw: values of the site's own shape, or the first of many; anywhere without."""
+    import jax.numpy as jnp
+    from numpyro import handlers
+    from numpyro.infer.initialization import init_to_uniform
 
     def value(site: dict[str, Any]) -> Any:
+        if draws is None:
+            return init_to_uniform(site)
         if site["type"] != "sample" or site["name"] not in draws or site["is_observed"]:
             return None
         shape, given = tuple(site["fn"].shape()), draws[site["name"]]
@@ -170,11 +283,11 @@ def _trace(model: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str
             )
         return jnp.asarray(given).reshape(-1, *shape)[0]
 
-    seeded = handlers.seed(handlers.substitute(model, substitute_fn=value), rng_seed=0)
+    seeded = handlers.substitute(handlers.seed(model, rng_seed=0), substitute_fn=value)
     return dict(handlers.trace(seeded).get_trace(*args, **kwargs))
 
 
-def _latent(trace: dict[str, Any], draws: Draws) -> dict[str, Any]:
+def _latent(trace: dict[str, Any], draws: Draws | None) -> dict[str, Any]:
     """The latent sites of a trace; a sentence for each kind of thing that has no evidence by integration."""
     for name, site in trace.items():
         if site["type"] == "plate" and site["args"][1] not in (None, site["args"][0]):
@@ -188,8 +301,10 @@ def _latent(trace: dict[str, Any], draws: Draws) -> dict[str, Any]:
     if discrete:
         raise ValueError(
             f"Sites {', '.join(discrete)} are discrete. Sum them out in the model (a mixture distribution, "
-            "logsumexp): bridge sampling integrates over real parameters."
+            "logsumexp): the evidence is an integral over real parameters."
         )
+    if draws is None:
+        return latent
     missing = [name for name in latent if name not in draws]
     if missing:
         raise ValueError(f"There are no draws of the latent sites {', '.join(missing)}; found {', '.join(draws)}.")
@@ -203,15 +318,18 @@ def _latent(trace: dict[str, Any], draws: Draws) -> dict[str, Any]:
 
 
 def _site(name: str, site: dict[str, Any]) -> Site:
+    from numpyro.distributions import biject_to
+
     fn = site["fn"]
     shape = tuple(fn.shape())
     return Site(name, shape, tuple(biject_to(fn.support).inverse_shape(shape)), _is_improper(fn))
 
 
-def _is_improper(fn: Distribution) -> bool:
+def _is_improper(fn: Any) -> bool:
+    from numpyro.distributions import ImproperUniform
+
     while not isinstance(fn, ImproperUniform):
-        inner = getattr(fn, "base_dist", None)
-        if inner is None:
+        fn = getattr(fn, "base_dist", None)
+        if fn is None:
             return False
-        fn = inner
     return True
