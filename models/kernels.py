@@ -52,6 +52,8 @@ def fixed_part(kernel: Kernel, X: Array, Z: Array) -> FixedPart:
     """What K(X, Z) needs of the inputs, of shapes (n, d) and (m, d)."""
     if type(kernel) in _OF_DIFFERENCES:
         return _OF_DIFFERENCES[type(kernel)](X.T[:, :, None] - Z.T[:, None, :])
+    if isinstance(kernel, Linear) and kernel.origin:
+        return (X - np.array(kernel.origin)) @ (Z - np.array(kernel.origin)).T
     if isinstance(kernel, Linear | Polynomial):
         return X @ Z.T
     if isinstance(kernel, Constant):

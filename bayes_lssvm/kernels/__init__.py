@@ -15,6 +15,7 @@ With r = ‖x − z‖ and ρ = √(2ν) r/ℓ:
 | `Categorical(sigma)`        | exp(−(inputs that differ) / σ²)         | sigma                 |
 | `Constant()`, `White()`     | 1; 1 where x = z                        | none                  |
 | `OnInputs(k, columns)`      | k of some of the inputs                 | those of k            |
+| `from_sklearn(k)`           | a Gaussian process kernel of scikit-learn | its own             |
 | `k1 + k2`, `k1 * k2`, `c * k` | sums, products, scaling               | those of the parts, c |
 
 Kernels are immutable values: `with_log_params` returns a new one. The widths σ follow paper 0, K = exp(−r²/σ²), so
@@ -28,6 +29,7 @@ from ._inner import MLP, Linear, Polynomial
 from ._on_inputs import OnInputs
 from ._periodic import Periodic
 from ._registry import KERNEL_NAMES, as_kernel, kernel_from_dict, kernel_to_dict, register
+from ._sklearn import FromSklearn, from_sklearn
 from ._stationary import ARD, RBF, Matern, RationalQuadratic
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "RBF",
     "Categorical",
     "Constant",
+    "FromSklearn",
     "Kernel",
     "Linear",
     "Matern",
@@ -51,6 +54,7 @@ __all__ = [
     "White",
     "as_kernel",
     "check_positive_semidefinite",
+    "from_sklearn",
     "kernel_from_dict",
     "kernel_to_dict",
     "register",

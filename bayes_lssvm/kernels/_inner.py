@@ -24,9 +24,25 @@ def _squared_norms(X: Array) -> Array:
     return np.einsum("ij,ij->i", X, X)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Linear(Kernel):
-    """K(x, z) = xᵀz. Its scale is 1/μ, so it has no parameter."""
+    """K(x, z) = xᵀz, or (x − o)ᵀ(z − o) with an origin o. Its scale is 1/μ, so it has no parameter.
+
+    Alone and in sums the bias makes every origin the same; in a product it is where the other kernel's functions have
+    no say.
+    """
+
+    origin: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        origin = tuple(float(o) for o in self.origin)
+        if not np.isfinite(origin).all():
+            raise ValueError(f"The origin of a linear kernel must be finite, got {self.origin!r}.")
+        object.__setattr__(self, "origin", origin)
+
+    def _from_origin(self, X: Array) -> Array:
+        self.check_width(X.shape[1])
+        return X - np.array(self.origin) if self.origin else X
 
     @property
     def log_params(self) -> Array:
@@ -39,23 +55,29 @@ class Linear(Kernel):
     def with_log_params(self, log_params: Array) -> Linear:
         return self
 
+    def check_width(self, n_features: int) -> None:
+        if self.origin and n_features != len(self.origin):
+            raise ValueError(
+                f"The origin of {self!r} has {len(self.origin)} numbers but the inputs have {n_features} columns."
+            )
+
     def __call__(self, X: Array, Z: Array | None = None) -> Array:
-        return _inner(X, Z)
+        return _inner(self._from_origin(X), None if Z is None else self._from_origin(Z))
 
     def diag(self, X: Array) -> Array:
-        return _squared_norms(X)
+        return _squared_norms(self._from_origin(X))
 
     def gradient(self, X: Array, Z: Array | None = None) -> Iterator[Array]:
         return iter(())
 
-    def contract(self, X: Array, W: Array, K: Array | None = None) -> Array:
-        return np.empty(0)
-
     def feature_map(self, X: Array) -> Array:
-        return np.array(X, dtype=float)
+        return np.array(self._from_origin(X), dtype=float)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": "Linear"}
+        return {"kind": "Linear"} | ({"origin": list(self.origin)} if self.origin else {})
+
+    def __repr__(self) -> str:
+        return f"Linear(origin={self.origin})" if self.origin else "Linear()"
 
 
 @dataclass(frozen=True)

@@ -67,8 +67,9 @@ class Periodic(Parametric):
         return np.log([widths, _range(X) * np.array([1.0 / max(len(X), 4), 4.0])])
 
     def log_prior(self, X: Array) -> Array:
-        # a period from a seventh of the inputs' standard deviation to seven of them: within sight, and not mere noise
-        return np.array([[0.5 * np.log(max(X.shape[1], 1)), WIDTH_SD], [0.0, WIDTH_SD]])
+        # What repeats is seen at least twice: inputs spread evenly have a range of 3.5 standard deviations, so that two
+        # standard deviations of this prior go from 2 cycles within the range to 28.
+        return np.array([[0.5 * np.log(max(X.shape[1], 1)), WIDTH_SD], [np.log(0.5), 0.7]])
 
 
 def _range(X: Array) -> float:

@@ -14,6 +14,7 @@ from ._discrete import Categorical, Constant, White
 from ._inner import MLP, Linear, Polynomial
 from ._on_inputs import OnInputs
 from ._periodic import Periodic
+from ._sklearn import FromSklearn, read_sklearn
 from ._stationary import ARD, RBF, Matern, RationalQuadratic
 
 Kind = TypeVar("Kind", bound=type[Kernel])
@@ -53,6 +54,7 @@ KERNEL_NAMES = tuple(_BY_NAME)
 _OWN = (Linear, Polynomial, RBF, MLP, Matern, RationalQuadratic, Periodic, Categorical, Constant, White)
 _BY_KIND: dict[str, _Entry] = {kind.__name__: _Entry(kind, kind) for kind in _OWN} | {
     "ARD": _Entry(ARD, lambda scales: ARD(tuple(scales))),
+    "FromSklearn": _Entry(FromSklearn, read_sklearn),
     "Sum": _Entry(Sum, lambda parts: Sum(tuple(_from_dict(part) for part in parts))),
     "Product": _Entry(Product, lambda parts: Product(tuple(_from_dict(part) for part in parts))),
     "Scaled": _Entry(Scaled, lambda factor, kernel: Scaled(float(factor), _from_dict(kernel))),

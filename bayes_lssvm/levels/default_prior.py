@@ -12,9 +12,9 @@ variance of the targets, so that a change of units changes nothing.
 
 The width of an RBF kernel has log σ ~ Normal(log √d, 1): standardised inputs are √(2d) apart, and a kernel far wider
 than that is a linear one in disguise. A length scale ℓ of exp(−r²/2ℓ²) has the same prior in terms of σ = √2 ℓ, and the
-log of a period is Normal(0, 1): from a seventh of an input's standard deviation to seven of them. log α of a rational
-quadratic kernel is Normal(0, 1) too, as it is an RBF kernel where α is large. Other parameters have a standard
-deviation of 3 around their natural size. `Kernel.log_prior` has these numbers.
+log of a period is Normal(log ½, 0.7): from 2 to 28 cycles within the range of an input. log α of a rational quadratic
+kernel is Normal(0, 1), as it is an RBF kernel where α is large. Other parameters have a standard deviation of 3 around
+their natural size. `Kernel.log_prior` has these numbers.
 """
 
 from __future__ import annotations

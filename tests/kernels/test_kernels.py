@@ -49,6 +49,7 @@ EXPLICIT = {
     "scaled sum times linear": 2.0 * (Linear() + 0.5 * Polynomial(3, 2.0)) * Linear(),
     "constant": Constant(),
     "constant in a product": (Constant() + Linear()) * Linear(),
+    "linear from an origin": Linear((0.5, -1.0, 2.0)),
     "on inputs": OnInputs(Polynomial(2, 1.5), (2, 0)) + OnInputs(Linear(), (1,)),
 }
 KERNELS = EXPLICIT | {
@@ -90,6 +91,8 @@ def naive_matern(rho, nu):
 def naive(kernel, x, z):
     """K(x, z) of two points from the definitions, in plain Python."""
     inner = math.fsum(a * b for a, b in zip(x, z, strict=True))
+    if isinstance(kernel, Linear) and kernel.origin:
+        return math.fsum((a - o) * (b - o) for a, b, o in zip(x, z, kernel.origin, strict=True))
     if isinstance(kernel, Linear):
         return inner
     if isinstance(kernel, Polynomial):
@@ -482,6 +485,7 @@ def test_kernels_by_name(name, expected):
         (RBF, "kernel must be a name"),
         (ARD((1.0, 2.0)), "2 scales but the inputs have 3 columns"),
         (2.0 * (RBF() + ARD((1.0, 2.0))), "2 scales but the inputs have 3 columns"),
+        (RBF() + Linear((1.0,)), r"origin of Linear\(origin=\(1.0,\)\) has 1 numbers but the inputs have 3 columns"),
         (Linear() * OnInputs(RBF(), (1, 3)), "a kernel of input 3, but the inputs have 3 columns, counted from 0"),
     ],
 )

@@ -145,7 +145,7 @@ FUNCTION_CASES = {
     "sum, product and multiple": 2.0 * RBF(1.0) + Linear() * Polynomial(2, 1.0),
     "Matérn": Matern(1.0, 0.5) + OnInputs(Matern(1.0, 1.5), (0,)) * Matern(1.0, 2.5),
     "rational quadratic": RationalQuadratic(1.0, 1.0),
-    "periodic and categorical": Periodic(1.0, 1.0) + (Constant() + Linear()) * Categorical(1.0),
+    "periodic and categorical": Periodic(1.0, 1.0) + (Constant() + Linear((1.0, 0.5))) * Categorical(1.0),
     "white": RBF(1.0) + 1.0 * White(),
 }
 
