@@ -8,19 +8,22 @@ back. At the start itself it is an error. A climb that does not converge says so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.optimize import minimize
+from tqdm.auto import tqdm
 
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import AnyArray, Array
 
-__all__ = ["Climb", "Stop", "at_edge", "climb", "climb_from_each"]
+__all__ = ["Climb", "Stop", "at_edge", "climb", "climb_from_each", "with_bar"]
 
 _WALL = 1e3  # nats
+
+Item = TypeVar("Item")
 
 
 class Stop(NamedTuple):
@@ -103,7 +106,14 @@ def climb_from_each(
     function: Callable[[Array], tuple[float, Array]], starts: Iterable[Array], bounds: Array, stop: Stop
 ) -> tuple[Climb, ...]:
     """Climbs from several starts, the highest first; of equal ones the one of the first start."""
-    return tuple(sorted((climb(function, start, bounds, stop) for start in starts), key=lambda end: -end.value))
+    ends = [climb(function, start, bounds, stop) for start in with_bar(list(starts))]
+    return tuple(sorted(ends, key=lambda end: -end.value))
+
+
+def with_bar(items: Collection[Item], what: str = "kernel parameters") -> Iterable[Item]:
+    """The items, with a bar and an estimate on a terminal where they take longer than two seconds."""
+    shown: Iterable[Item] = tqdm(items, desc=what, delay=2.0, disable=None, leave=False)
+    return shown
 
 
 def at_edge(x: Array, bounds: Array) -> AnyArray:

@@ -9,25 +9,21 @@ its range are taken only if they beat every other by a clear margin (`Evaluation
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import TypeVar
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from ..base.typing import Array
 from ..kernels import ARD, RBF, Kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.objective import Evaluation, Objective
-from .climb import Stop, at_edge, climb
+from .climb import Stop, at_edge, climb, with_bar
 from .polish import POLISHED, polish
 from .starts import distinct, promising, spread_subset, starting_points
 
 __all__ = ["Refinement", "best_ard", "best_spherical", "climb_nearby", "refine", "refine_objective"]
 
-Item = TypeVar("Item")
 SUBSET, SIFTED = 300, 150  # points on which starts are climbed and sifted
 _INSIDE = 1e-9  # of a prior's support, where rounding cannot leave it
 _WORTH_A_LOOK = 10.0  # nats behind the best, on the subset
@@ -100,7 +96,7 @@ def refine_objective(objective: Objective, kernel: Kernel, seed: int = 0) -> Ref
     bounds = _bounds(objective, kernel)
     starts = starting_points(kernel, objective.X, bounds)
     if len(objective.y) <= SUBSET:
-        climbs = [_climb(objective, kernel, start, bounds) for start in _bar(_promising(objective, kernel, starts))]
+        climbs = [_climb(objective, kernel, start, bounds) for start in with_bar(_promising(objective, kernel, starts))]
     else:
         climbs = _climb_by_subset(objective, kernel, starts, bounds, np.random.default_rng(seed))
     optima = _distinct([climb.evaluation for climb in climbs])
@@ -113,12 +109,6 @@ def refine_objective(objective: Objective, kernel: Kernel, seed: int = 0) -> Ref
         converged=all(climb.converged for climb in climbs),
         at_bound=tuple(compress(kernel.param_names, at_edge(best.kernel.log_params, own))),
     )
-
-
-def _bar(starts: Iterable[Item]) -> Iterable[Item]:
-    """The starts, with a bar and an estimate on a terminal where they take longer than two seconds."""
-    shown: Iterable[Item] = tqdm(starts, desc="kernel parameters", delay=2.0, disable=None, leave=False)
-    return shown
 
 
 def best_spherical(objective: Objective, seed: int) -> Evaluation:
@@ -192,14 +182,14 @@ def _climb_by_subset(
 ) -> list[_Climb]:
     small, smallest = _subset(objective, SUBSET, rng), _subset(objective, SIFTED, rng)
     chosen = _promising(smallest, kernel, starts)
-    climbed = _distinct([_climb(small, kernel, start, bounds, _ON_SUBSET).evaluation for start in _bar(chosen)])
+    climbed = _distinct([_climb(small, kernel, start, bounds, _ON_SUBSET).evaluation for start in with_bar(chosen)])
     sifted = [found for found in climbed if found.rank > climbed[0].rank - _WORTH_A_LOOK]
     extra = 0
     if len(sifted) > 1:
         values = [objective.evaluate(found.kernel).rank for found in sifted]
         extra = len(values)
         sifted = [f for f, v in zip(sifted, values, strict=True) if v > max(values) - _WORTH_POLISHING]
-    climbs = [_polished(objective, small, found, bounds) for found in _bar(sifted)]
+    climbs = [_polished(objective, small, found, bounds) for found in with_bar(sifted)]
     climbs[0] = replace(climbs[0], n_evaluations=climbs[0].n_evaluations + extra)
     return climbs
 

@@ -28,6 +28,7 @@ from ..base.errors import NoSignalWarning, warn
 from ..kernels import ARD, RBF, Kernel
 from ..levels.level2 import NO_SIGNAL_GAIN
 from ..levels.level3 import DEFAULT_PRIOR_SD
+from ..search.climb import with_bar
 from .input_sets import InputSet, InputSets
 from .path import SelectionPath, SelectionStep
 
@@ -197,16 +198,14 @@ def _without_worst(sets: InputSets, model: InputSet) -> tuple[InputSet, dict[int
     shrink = float(np.sqrt(1.0 - 1.0 / len(model.inputs)))
     options = {
         column: sets.nearby([i for i in model.inputs if i != column], _rescaled(model.kernel, shrink))
-        for column in model.inputs
+        for column in with_bar(model.inputs, "inputs left out")
     }
     return _best_of(sets, options, reverse=True)
 
 
 def _with_best(sets: InputSets, model: InputSet) -> tuple[InputSet, dict[int, float]]:
     options = {}
-    for column in sets.columns.used:
-        if column in model.inputs:
-            continue
+    for column in with_bar([column for column in sets.columns.used if column not in model.inputs], "inputs tried"):
         inputs = sorted((*model.inputs, column))
         if model.kernel is None:
             options[column] = sets.whole(inputs)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 import warnings
-from collections.abc import Generator, Sequence
-from contextlib import closing
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from .schedule import in_processes, on_cluster
 from .store import CellStore
 from .study import SIZES, Size, Study
 
+_TICK = 1.0  # seconds
 _PAUSE = 0.5  # seconds between looks at cells that other runs compute
 
 
@@ -80,7 +82,7 @@ def run(
         smoothing=0.0,  # cells differ in length: the time left comes from the mean of all
         disable=None if progress else True,
     )
-    with bar, Claims(store.folder, missing) as claims, warnings.catch_warnings():
+    with bar, _clock(bar), Claims(store.folder, missing) as claims, warnings.catch_warnings():
         # joblib replaces a worker that has grown by 300 MB, as those that compile programs do
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
         gathered = _Gathering(store, missing, claims, bar, finished, origins)
@@ -91,6 +93,26 @@ def run(
             if claims.left:  # other runs are at these
                 time.sleep(_PAUSE)
     return _result(study, data, size, [finished[cell.key] for cell in cells], origins, store)
+
+
+@contextmanager
+def _clock(bar: Any) -> Iterator[None]:
+    """Let the times on a bar go on while a cell is computed, so that a long one does not look like a standstill."""
+    stop = threading.Event()
+
+    def tick() -> None:
+        while not stop.wait(_TICK):
+            bar.refresh()
+
+    thread = threading.Thread(target=tick, name="clock", daemon=True)
+    if not bar.disable:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        if thread.is_alive():
+            thread.join()
 
 
 @dataclass(frozen=True)

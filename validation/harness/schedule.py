@@ -126,8 +126,8 @@ def _of_client(
             f"Dask workers died over a cell, for want of memory perhaps ({error}). Finished cells are kept."
         ) from error
     except (CancelledError, OSError) as error:
-        # nobody but a client that has lost its scheduler cancels; an OSError may also be the study's own
-        if isinstance(error, OSError) and client.status == "running":
+        # nobody but a client that has lost its scheduler cancels; another OSError may be the study's own
+        if not isinstance(error, CancelledError | distributed.comm.CommClosedError) and client.status == "running":
             raise
         lost.extend(running.values())
     finally:

@@ -128,6 +128,7 @@ class KernelScan:
 
     def _add(self, thetas: Array) -> None:
         parts = self.density.parts
+        self._bar.total = self.n_reductions + len(thetas)  # for its estimate, of what is known to come
         for theta in map(float, thetas):
             reduction = self.reduction(theta)
             own = float(parts[2].log_density(np.array(theta)))

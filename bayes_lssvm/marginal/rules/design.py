@@ -72,7 +72,8 @@ class _Marginal:
         values, vectors = np.linalg.eigh(covariance)
         self.density, self.centre, self.scale = density, mode.position[2:], vectors * np.sqrt(values)
         self.log_volume = 0.5 * float(np.log(values).sum())
-        self.bar = tqdm(desc="kernels integrated", unit="", disable=None if progress else True, leave=False)
+        n = 1 + 2 * len(self.centre) + sum(len(design(len(self.centre), r)[0]) for r in (_RADIUS, _WIDER_RADIUS))
+        self.bar = tqdm(total=n, desc="kernels integrated", unit="", disable=None if progress else True, leave=False)
 
     def __call__(self, z: Array) -> KernelNode | None:
         theta = self.centre + self.scale @ z

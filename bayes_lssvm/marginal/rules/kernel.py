@@ -93,6 +93,11 @@ class _Rule:
             self.bar.update()
         return self.found[position][2]
 
+    def expect(self, more: int) -> None:
+        """Say how many kernels more may be integrated, for the bar's estimate."""
+        self.bar.total = len(self.found) + more
+        self.bar.refresh()
+
     def nodes(self, positions: Array, log_step: float) -> tuple[KernelNode, ...]:
         chosen = [self.found[float(p)] for p in positions]
         return tuple(KernelNode(k, i, d, d + log_step) for k, i, d in chosen)
@@ -135,6 +140,7 @@ def _over_kernel(rule: _Rule, X: Array, tolerance: float) -> Quadrature:
     low, high = max(bounds[0], support[0]), min(bounds[1], support[1])
     grid = np.linspace(low, high, int(np.ceil((high - low) / _SCAN_STEP)) + 1)
     negligible = _BELOW_TOLERANCE - np.log(tolerance)
+    rule.expect(len(grid))
     values = np.array([rule(float(p)) for p in grid])
     inside = np.flatnonzero(values > values.max() - negligible)
     grid = grid[max(inside[0] - 1, 0) : inside[-1] + 2]
@@ -142,6 +148,7 @@ def _over_kernel(rule: _Rule, X: Array, tolerance: float) -> Quadrature:
     log_z, change, error = log_trapezoid(grid, values), np.inf, np.inf
     while error > tolerance and len(grid) < _MOST_NODES:
         grid = np.sort(np.concatenate([grid, 0.5 * (grid[1:] + grid[:-1])]))
+        rule.expect(len(grid) // 2)
         # far below the maximum a node adds nothing: its neighbours on the coarser grid say so
         values = np.array([_known_or_computed(rule, grid, i, values, negligible) for i in range(len(grid))])
         new = log_trapezoid(grid, values)
