@@ -92,6 +92,24 @@ class Kernel(ABC):
         """Mean and standard deviation of the default prior of each log parameter for standardised inputs, (P, 2)."""
         return np.tile([0.0, WEAK_SD], (len(self.log_params), 1))
 
+    def unchanged_below(self, X: Array) -> float | None:
+        """Log parameter below which K(X, X) no longer changes; None where the limits of the kernel are not known.
+
+        Where it is known, an integral over the parameter may leave `log_bounds`: see `up_to_constant` too.
+        """
+        return None
+
+    def up_to_constant(self, X: Array) -> Array:
+        """K(X, X) but for a constant, which centring removes: where all entries are nearly equal, without rounding."""
+        return self(X)
+
+    def within_bounds(self, X: Array) -> tuple[Kernel, float]:
+        """A kernel within `log_bounds`, and the factor that makes this one of it, but for a constant.
+
+        Itself and 1, unless `up_to_constant` has something to say.
+        """
+        return self, 1.0
+
     def check_width(self, n_features: int) -> None:  # noqa: B027 - most kernels take any width
         """Refuse inputs whose width contradicts the kernel's parameters."""
 

@@ -18,6 +18,8 @@ from ..base.typing import Array
 from ..linalg.blas import mirror_lower, product
 from ._base import BOUND_FACTORS, START_FACTORS, WEAK_SD, WIDTH_SD, Kernel, Parametric
 
+_VANISHED = float(np.log(28.0))  # exp(−28²) is zero
+_ALIKE = 1e-5  # d²/σ² of the farthest points, below which all entries of a matrix are one, as good as
 _ROWS = 256
 _CANCELLED = 0.02  # distance over lengths, both squared, below which more than a digit and a half would be lost
 
@@ -138,6 +140,24 @@ class RBF(Kernel):
 
     def log_prior(self, X: Array) -> Array:
         return np.array([[0.5 * np.log(max(X.shape[1], 1)), WIDTH_SD]])
+
+    def unchanged_below(self, X: Array) -> float:
+        """Where exp(−d²/σ²) of the nearest two points, d apart, is zero in double precision."""
+        D = -_scaled_distances(X, None, 1.0)
+        apart = D[D > 0.0]
+        return 0.5 * float(np.log(apart.min())) - _VANISHED if apart.size else 0.0
+
+    def up_to_constant(self, X: Array) -> Array:
+        """K, or K − 1 for a width far beyond all distances."""
+        if float((np.ptp(X, axis=0) ** 2).sum()) > _ALIKE * self.sigma**2:
+            return self(X)
+        D = _scaled_distances(X, None, self.sigma)
+        return np.expm1(D, out=D)
+
+    def within_bounds(self, X: Array) -> tuple[Kernel, float]:
+        """For a width far beyond all distances K = 1 − d²/σ², as good as: a multiple of any other such width's."""
+        widest = float(np.exp(self.log_bounds(X)[0, 1]))
+        return (self, 1.0) if self.sigma <= widest else (RBF(widest), (widest / self.sigma) ** 2)
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": "RBF", "sigma": self.sigma}

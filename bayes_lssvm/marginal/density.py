@@ -116,7 +116,7 @@ class Density:
 
     def reduction(self, kernel: Kernel) -> Reduction:
         """The reduced kernel matrix of one kernel."""
-        K = kernel(self.X if self.rows is None else self.rows.X)
+        K = kernel.up_to_constant(self.X if self.rows is None else self.rows.X)
         check_positive_semidefinite(kernel, K)
         return reduced(K, self.y, self.rows)
 

@@ -253,9 +253,9 @@ def latent_draws(points: Array, kernel: Kernel, X: Array, y: Array, rng: np.rand
         range(len(distinct)), desc="latent values", disable=None if len(distinct) > 40 else True, leave=False
     ):
         rows = np.flatnonzero(group == g)
-        own = kernel.with_log_params(distinct[g]) if theta.shape[1] else kernel
+        own, factor = (kernel.with_log_params(distinct[g]) if theta.shape[1] else kernel).within_bounds(X)
         spectrum = decomposed(own(X if repeats is None else repeats.X), y, repeats)
-        mu, zeta = np.exp(points[rows, 0])[:, None], np.exp(points[rows, 1])[:, None]
+        mu, zeta = np.exp(points[rows, 0])[:, None] / factor, np.exp(points[rows, 1])[:, None]
         s, eigenvalues = mu / zeta, spectrum.eigenvalues
         centre = eigenvalues * spectrum.t / (eigenvalues + s)
         width = np.sqrt(eigenvalues * s / (mu * (eigenvalues + s)))

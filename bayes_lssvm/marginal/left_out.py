@@ -28,7 +28,7 @@ def left_out_moments(nodes: Sequence[PredictionNode], X: Array, y: Array) -> tup
     total = sum(node.weight for node in nodes)
     for node in nodes:
         spectrum = CentredSpectrum.from_kernel_matrix(node.kernel(X), y)
-        rows = node.rows
+        rows, _ = node.rows.by_gamma()
         inverse = 1.0 / (spectrum.eigenvalues[:, None] + rows.s)  # [N-1, G]
         diagonal = product(spectrum.vectors**2, inverse)  # (C⁻¹)_ii, [N, G]
         alpha = product(spectrum.vectors, spectrum.t[:, None] * inverse)  # [N, G]

@@ -22,13 +22,14 @@ from ..linalg.reduction import Reduction
 from ..priors import LogPrior
 
 NEGLIGIBLE = 36.0  # nats below a maximum
-_DEEP_ENOUGH, _SLOWER = 28.0, 3.0  # nats below a maximum: a trillionth; and what is no matter of the priors
+DEEP_ENOUGH, _SLOWER = 28.0, 3.0  # nats below a maximum: a trillionth; and what is no matter of the priors
 _SPAN = 8.5  # standard deviations of the peak
 _FEW = 40  # data points; with fewer the peak is wide and skew
 _LEGENDRE = np.polynomial.legendre.leggauss(32)
 _LEGENDRE_OF_FEW = np.polynomial.legendre.leggauss(96)
 _MOST_STEPS = 60
 _GRID = 257
+_SAFETY = 3.0  # times what more nodes at one γ change
 
 
 class Peak(NamedTuple):
@@ -94,13 +95,13 @@ class LogMu:
     def _deepened(self, m: Array, below: Array, lowest: Array) -> Array:
         """A longer way down where priors far from the data's peak make the density fall more slowly than that."""
         top, own = self.log_density(m), 0.5 * (self.n - 1) * (np.exp(-below) - 1.0 + below)  # as far as data go
-        wanted = np.minimum(_DEEP_ENOUGH, own - _SLOWER)
+        wanted = np.minimum(DEEP_ENOUGH, own - _SLOWER)
         for _ in range(_MOST_STEPS):
             low = np.maximum(m - below, lowest)
             shallow = (top - self.log_density(low) < wanted) & (low > lowest) & np.isfinite(top)
             if not shallow.any():
                 break
-            below, wanted = np.where(shallow, 1.3 * below, below), np.where(shallow, _DEEP_ENOUGH, wanted)
+            below, wanted = np.where(shallow, 1.3 * below, below), np.where(shallow, DEEP_ENOUGH, wanted)
         return below
 
     def nodes(self) -> tuple[Array, Array]:
@@ -120,7 +121,8 @@ class LogMu:
         low, high = self.peak.low, self.peak.high
         lowest = self._support()[0]
         low = np.maximum(self.peak.mode - 2.0 * (self.peak.mode - low), lowest)
-        return np.asarray(np.abs(log_sum_exp(self._nodes(low, high, _LEGENDRE_OF_FEW)[1]) - self.log_integral()))
+        finer = log_sum_exp(self._nodes(low, high, _LEGENDRE_OF_FEW)[1])
+        return np.asarray(_SAFETY * np.abs(finer - self.log_integral()))
 
     def quantile(self, epsilon: Array) -> Array:
         """The m below which lies the share Φ(ε) of f, for ε of shape (M,)."""

@@ -210,7 +210,7 @@ class HyperPosterior(PosteriorState):
         positive = np.zeros(len(X))
         for part, node, own, outputs in self._predictor()(X):
             odds = node.log_odds_from(own, outputs, moderation, prior, training)
-            positive[part] += node.weight * (expit(odds) @ node.rows.weight)
+            positive[part] += node.weight * (expit(odds) @ node.fine.weight)
         positive = np.clip(positive, 0.0, 1.0)  # weights sum to one but for rounding
         return np.stack([1.0 - positive, positive], axis=1)
 

@@ -10,9 +10,11 @@ Directions whose λ_i are negligible against s are left out: they explain at mos
 200 points or more the posterior of the kernel's parameter is narrow and the projection is what costs: the share of the
 prior variance that remains is then computed at three of the kernels, and its logarithm interpolated to the others.
 
-At given γ the variances are proportional to 1/μ, so that μ enters through the posterior mean of 1/μ: exactly for the
-mixture's mean and variance, and to second order in the narrow width of log μ given γ, √(2/N), for class probabilities.
-Probabilities of the whole rule come out to better than a part in a thousand.
+At given γ the variances are proportional to 1/μ, so that for the mixture's mean and variance μ enters through the
+posterior mean of 1/μ alone. Class probabilities are averaged over nodes in log μ too, the Gauss rule of its posterior
+given γ, whose width is √(2/N): fewer nodes for more points, and one, the mean of 1/μ, for thousands. With few points
+the posteriors of γ and of the kernel are wide and have more nodes as well. Probabilities of the whole rule come out to
+better than a part in a thousand.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
 from ..base.rows import group_equal_inputs
-from ..base.typing import Array
+from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
 from ..levels.level1 import ClassMoments
 from ..levels.moderation import class_log_odds, softmax_log_odds, target_log_odds
@@ -34,6 +36,7 @@ from ..linalg.repeats import decomposed, repeated_inputs
 from .rules.level2 import Level2Integral
 
 _GAMMA_NODES = 6
+_MU_NODES = 3  # of a Gaussian
 _VARIANCE_KERNELS = 3  # at which variances are computed where there are many points
 _MANY = 200
 _LAST = 1e-6  # share of a posterior at either end that has no nodes
@@ -44,8 +47,30 @@ _MARGIN = 0.5  # by which an interpolated log variance may pass those beside it
 _NEGLIGIBLE_VARIANCE = 1e-14  # of k(x, x), left unexplained by the directions that are dropped; means err by its root
 
 
+class Nodes(NamedTuple):
+    """How many nodes of a kernel's parameter, of log γ given the kernel and of log μ given both predictions have."""
+
+    kernel: int
+    gamma: int
+    mu: int
+
+    @classmethod
+    def of(cls, n: int) -> Nodes:
+        """So many that N data points give probabilities to a thousandth."""
+        return next(nodes for most, nodes in _NODES if n <= most)
+
+
+_NODES = (
+    (60, Nodes(31, 14, 5)),
+    (100, Nodes(17, 10, 4)),
+    (200, Nodes(11, 8, 3)),
+    (1000, Nodes(9, 6, 2)),
+    (np.inf, Nodes(9, 6, 1)),
+)
+
+
 class Rows(NamedTuple):
-    """Values of s = 1/γ of one kernel with their weights and the mean of 1/μ at each, all of shape (G,)."""
+    """Values of s = 1/γ and of 1/μ of one kernel with their weights, all of shape (R,); s may repeat."""
 
     s: Array
     weight: Array
@@ -53,8 +78,18 @@ class Rows(NamedTuple):
 
     @property
     def inverse_zeta(self) -> Array:
-        """The mean of 1/ζ at each γ."""
+        """1/ζ, or its mean, in each row."""
         return self.s * self.inverse_mu
+
+    def by_gamma(self) -> tuple[Rows, AnyArray]:
+        """One row for each γ with the mean of 1/μ there, and the number of the row that each of these is part of."""
+        s, at = np.unique(self.s, return_inverse=True)
+        weight = np.bincount(at, self.weight).astype(float)
+        return Rows(s, weight, np.bincount(at, self.weight * self.inverse_mu) / np.maximum(weight, _TINY)), at
+
+    def of_scaled_kernel(self, factor: float) -> Rows:
+        """The same posterior for a kernel of which the present one is `factor` times: μ is 1/factor times as large."""
+        return Rows(self.s / factor, self.weight, self.inverse_mu * factor)
 
 
 @dataclass(frozen=True)
@@ -95,19 +130,32 @@ def gauss_rule(x: Array, weights: Array, m: int) -> tuple[Array, Array]:
     return centre + scale * values, vectors[0] ** 2
 
 
-def rows_of(integral: Level2Integral) -> Rows:
-    """The Gauss rule of log γ for one kernel's quadrature."""
+def rows_of(integral: Level2Integral, nodes: Nodes) -> Rows:
+    """The Gauss rules of log γ, and of log μ given γ, for one kernel's quadrature."""
     weights = np.exp(integral.log_weights - integral.log_weights.max())
     u, group = np.unique(np.round(integral.log_zeta - integral.log_mu, 8), return_inverse=True)
     total = np.bincount(group, weights).astype(float)
     log_inverse_mu = np.log(np.bincount(group, weights * np.exp(-integral.log_mu)) / total)
-    nodes, shares = gauss_rule(u, total, _GAMMA_NODES)
-    return Rows(np.exp(-nodes), shares, np.exp(np.interp(nodes, u, log_inverse_mu)))
+    found, shares = gauss_rule(u, total, nodes.gamma)
+    order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))
+    rows = []
+    for at, share, mean in zip(found, shares, np.interp(found, u, log_inverse_mu), strict=True):
+        k = int(np.abs(u - at).argmin())  # whose posterior of log μ is moved to this γ
+        here = order[ends[k - 1] if k else 0 : ends[k]]
+        log_mu, own = gauss_rule(integral.log_mu[here], weights[here], nodes.mu)
+        rows.append((np.full(len(own), np.exp(-at)), share * own, _with_mean(np.exp(-log_mu), own, mean)))
+    return Rows(*(np.concatenate(columns) for columns in zip(*rows, strict=True)))
+
+
+def _with_mean(values: Array, weights: Array, log_mean: float) -> Array:
+    """Values of 1/μ, scaled so that their mean is what it has to be."""
+    return np.asarray(values * np.exp(log_mean - np.log(weights @ values)))
 
 
 def rows_of_gaussian(mean: Array, covariance: Array) -> Rows:
-    """The Gauss rule of log γ for a Gaussian of (log μ, log ζ), with the mean of 1/μ given γ."""
-    z, weight = np.polynomial.hermite_e.hermegauss(_GAMMA_NODES)
+    """The Gauss rules of log γ, and of log μ given γ, for a Gaussian of (log μ, log ζ)."""
+    (z, weight), (x, own) = (np.polynomial.hermite_e.hermegauss(m) for m in (_GAMMA_NODES, _MU_NODES))
+    weight, own = weight / weight.sum(), own / own.sum()
     to_gamma = np.array([-1.0, 1.0])
     variance = float(to_gamma @ covariance @ to_gamma)
     with_gamma = float(covariance[0] @ to_gamma)
@@ -115,7 +163,9 @@ def rows_of_gaussian(mean: Array, covariance: Array) -> Rows:
     u = float(to_gamma @ mean) + sd * z
     rest = max(float(covariance[0, 0]) - with_gamma**2 / max(variance, 1e-300), 0.0)
     log_mu = float(mean[0]) + with_gamma / sd * z
-    return Rows(np.exp(-u), weight / weight.sum(), np.exp(-log_mu + 0.5 * rest))
+    spread = _with_mean(np.exp(-np.sqrt(rest) * x), own, 0.5 * rest)
+    inverse_mu = np.multiply.outer(np.exp(-log_mu), spread)
+    return Rows(np.repeat(np.exp(-u), len(x)), np.outer(weight, own).ravel(), inverse_mu.ravel())
 
 
 def rows_of_draws(log_mu: Array, log_zeta: Array, weights: Array) -> Rows:
@@ -124,10 +174,14 @@ def rows_of_draws(log_mu: Array, log_zeta: Array, weights: Array) -> Rows:
 
 
 class NodePredictor:
-    """Moments of new points for each γ of one kernel; the variances only where they are asked for."""
+    """Moments of new points for each γ of one kernel; the variances only where they are asked for.
+
+    `rows` has one row for each γ, `fine` those with the nodes of log μ, of which row k belongs to row `at[k]`.
+    """
 
     def __init__(self, node: PredictionNode, X: Array, y: Array, *, variances: bool = True) -> None:
-        self.kernel, self.X, self.y, self.rows, self.weight = node.kernel, X, y, node.rows, node.weight
+        self.kernel, self.X, self.y, self.weight = node.kernel, X, y, node.weight
+        (self.rows, self.at), self.fine = node.rows.by_gamma(), node.rows
         rows = repeated_inputs(group_equal_inputs(X, y))
         K = self.kernel(X if rows is None else rows.X)
         spectrum = decomposed(K, y, rows)
@@ -188,15 +242,18 @@ class NodePredictor:
         return outputs + self.intercept, own * self.rows.inverse_mu + self.rows.inverse_zeta / len(self.y)
 
     def log_odds_from(self, own: Array, outputs: Array, moderation: str, prior: float, training: float) -> Array:
-        """Log odds of class +1 for each point and γ, from `own_variances` and `outputs`."""
+        """Log odds of class +1 for each point and row of `fine`, from `own_variances` and `outputs`."""
+        at, inverse_mu = self.at, self.fine.inverse_mu
         if moderation == "class":
             moments = [
-                ClassMoments(outputs - self.centres[c], own[1 + c] * self.rows.inverse_mu + self.noise) for c in (0, 1)
+                ClassMoments((outputs - self.centres[c])[:, at], own[1 + c][:, at] * inverse_mu + self.noise[at])
+                for c in (0, 1)
             ]
             return class_log_odds(moments[0], moments[1], np.inf) + prior
-        z, variance = self.latent_moments(own[0], outputs)
+        z, inverse_zeta = (outputs + self.intercept)[:, at], self.fine.inverse_zeta
+        variance = own[0][:, at] * inverse_mu + inverse_zeta / len(self.y)
         if moderation == "target":
-            return target_log_odds(z, variance + self.rows.inverse_zeta, np.inf) + prior
+            return target_log_odds(z, variance + inverse_zeta, np.inf) + prior
         return softmax_log_odds(z, variance) + prior - training
 
     def latent(self, X_new: Array) -> tuple[Array, Array]:
@@ -205,7 +262,7 @@ class NodePredictor:
         return self.latent_moments(self.own_variances(X_new, theta)[0], self.outputs(theta))
 
     def log_odds(self, X_new: Array, moderation: str, prior: float, training: float) -> Array:
-        """Log odds of class +1 for each point and γ, of shape (n, G)."""
+        """Log odds of class +1 for each point and row of `fine`, of shape (n, R)."""
         theta = self.kernel(X_new, self.X)
         own = self.own_variances(X_new, theta)
         return self.log_odds_from(own, self.outputs(theta), moderation, prior, training)
@@ -268,7 +325,7 @@ class MixturePredictor:
 
 def _variance_kernels(nodes: tuple[PredictionNode, ...]) -> list[int]:
     """The kernels at which variances are computed: near a few Gauss nodes of a line of kernels, else all."""
-    on_a_line = nodes[0].kernel.log_params.size == 1 and len({len(node.rows.s) for node in nodes}) == 1
+    on_a_line = nodes[0].kernel.log_params.size == 1 and len({len(np.unique(node.rows.s)) for node in nodes}) == 1
     if not on_a_line or len(nodes) <= _VARIANCE_KERNELS + 1:
         return list(range(len(nodes)))
     positions = np.array([float(node.kernel.log_params[0]) for node in nodes])

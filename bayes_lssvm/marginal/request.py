@@ -12,11 +12,9 @@ from ..kernels import Kernel
 from ..priors import HyperPrior
 from .density import Density
 from .posterior import HyperPosterior, names_with_gamma
-from .predictions import PredictionNode, rows_of
+from .predictions import Nodes, PredictionNode, rows_of
 from .rules.cut import log_mass_beyond
-from .rules.level2 import integrate
-
-KERNEL_NODES = 9  # of the Gauss rule over one kernel parameter, for predictions
+from .rules.level2 import Level2Integral, integrate
 
 
 @dataclass(frozen=True)
@@ -40,6 +38,11 @@ class Request:
     def n_kernel(self) -> int:
         """Number of kernel parameters that are free."""
         return 0 if self.fixed_kernel else self.kernel.log_params.size
+
+    @property
+    def nodes(self) -> Nodes:
+        """How many nodes predictions have."""
+        return Nodes.of(len(self.y))
 
     @property
     def whole_seed(self) -> int:
@@ -72,8 +75,14 @@ def exact_nodes(request: Request, thetas: Array, shares: Array) -> tuple[Predict
     for theta, share in zip(np.reshape(thetas, (len(shares), -1)), shares / np.sum(shares), strict=True):
         kernel = request.kernel.with_log_params(theta)
         integral = integrate(request.density.reduction(kernel), request.prior.mu, request.prior.zeta)
-        nodes.append(PredictionNode(kernel, float(share), rows_of(integral)))
+        nodes.append(node_of(request, kernel, share, integral))
     return tuple(nodes)
+
+
+def node_of(request: Request, kernel: Kernel, share: float, integral: Level2Integral) -> PredictionNode:
+    """A kernel's part in predictions; one beyond its search bounds is written as a multiple of one within."""
+    within, factor = kernel.within_bounds(request.X)
+    return PredictionNode(within, float(share), rows_of(integral, request.nodes).of_scaled_kernel(factor))
 
 
 def tail_of_gamma(request: Request, position: Array, log_mass: float) -> float:

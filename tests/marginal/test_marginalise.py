@@ -19,7 +19,7 @@ from bayes_lssvm.levels.moderation import log_odds
 from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 from bayes_lssvm.marginal import HyperPosterior, laplace_evidence, marginalise
 from bayes_lssvm.marginal.export import PosteriorFileError, latent_draws
-from bayes_lssvm.marginal.predictions import NodePredictor, PredictionNode, Rows, _Interpolation, gauss_rule
+from bayes_lssvm.marginal.predictions import NodePredictor, PredictionNode, _Interpolation, gauss_rule, rows_of_draws
 from bayes_lssvm.marginal.rules.design import corners, design
 from bayes_lssvm.marginal.rules.kernel import quadrature
 from bayes_lssvm.marginal.rules.trapezoid import error_after
@@ -116,25 +116,25 @@ def small():
 
 
 def test_predictions_at_a_node_are_those_of_the_plug_in_posterior(small):
-    """At one γ, with μ set so that 1/μ is the node's mean, the closed forms of level 1 must come out."""
+    """At one γ and μ the closed forms of level 1 must come out; the mean of 1/μ gives the variance at γ."""
     X, y, new = small
     posterior = marginalise(X, y, kernel=RBF(1.5), fixed_kernel=True)
     predictor = NodePredictor(posterior.prediction_nodes[0], X, y)
     z, variance = predictor.latent(new)
     odds = {m: predictor.log_odds(new, m, 0.3, 0.1) for m in ("class", "target", "softmax")}
     plus = {"prior_plus": float(expit(0.3)), "training_plus": float(expit(0.1))}
-    for g in (0, len(predictor.rows.s) // 2, len(predictor.rows.s) - 1):
-        mu = 1.0 / predictor.rows.inverse_mu[g]
+    for k in (0, len(predictor.fine.s) // 2, len(predictor.fine.s) - 1):
+        mu, g = 1.0 / predictor.fine.inverse_mu[k], predictor.at[k]
         zeta = mu / predictor.rows.s[g]
         dual = DualPosterior.from_kernel_matrix(RBF(1.5), X, RBF(1.5)(X), y, mu=mu, zeta=zeta)
         gamma_eff = 1.0 + float(predictor.d_eff[g])
         centres = ClassCentres.from_posterior(dual, y, gamma_eff)
         mean, spread = dual.latent_moments(new)
         assert z[:, g] == pytest.approx(mean, abs=1e-8)
-        assert variance[:, g] == pytest.approx(spread, rel=1e-8)
+        assert variance[:, g] / predictor.rows.inverse_mu[g] == pytest.approx(spread * mu, rel=1e-8)
         for moderation, values in odds.items():
             expected = log_odds(dual, centres, new, moderation=moderation, **plus)
-            assert values[:, g] == pytest.approx(expected, rel=1e-7, abs=1e-7)
+            assert values[:, k] == pytest.approx(expected, rel=1e-7, abs=1e-7)
 
 
 def test_the_mixture_follows_the_law_of_total_variance(small):
@@ -389,17 +389,15 @@ def test_a_few_kernels_predict_like_the_whole_rule(ripley_standardised, exact):
     for node, share in zip(rule.nodes, shares, strict=True):
         if share > 1e-7:
             predictor = NodePredictor(PredictionNode(node.kernel, share, all_rows(node.integral)), X, y)
-            whole += share * (expit(predictor.log_odds(new, "class", 0.0, 0.0)) @ predictor.rows.weight)
+            whole += share * (expit(predictor.log_odds(new, "class", 0.0, 0.0)) @ predictor.fine.weight)
     assert exact.predict_proba(new, class_prior=(0.5, 0.5))[:, 1] == pytest.approx(whole, abs=5e-4)
 
 
 def all_rows(integral):
-    """Every γ of a kernel's quadrature."""
+    """Every γ and μ of a kernel's quadrature."""
     weights = np.exp(integral.log_weights - integral.log_weights.max())
-    u, group = np.unique(np.round(integral.log_zeta - integral.log_mu, 8), return_inverse=True)
-    total = np.bincount(group, weights)
-    inverse_mu = np.bincount(group, weights * np.exp(-integral.log_mu)) / total
-    return Rows(np.exp(-u), total / total.sum(), inverse_mu)
+    seen = weights > 1e-7
+    return rows_of_draws(integral.log_mu[seen], integral.log_zeta[seen], weights[seen])
 
 
 def test_a_gauss_rule_matches_moments():

@@ -14,7 +14,7 @@ from ..export import Chains
 from ..gaussian import find_modes
 from ..posterior import HyperPosterior, with_gamma
 from ..predictions import PredictionNode, gauss_rule, rows_of_draws
-from ..request import KERNEL_NODES, Request, exact_nodes, tail_of_gamma
+from ..request import Request, exact_nodes, tail_of_gamma
 from ..rules.cut import warn_of_tail
 from .collapsed import CollapsedDraws, collapsed_nuts
 from .importance import importance
@@ -63,7 +63,7 @@ def by_importance(request: Request, record: dict[str, Any]) -> HyperPosterior:
 def nodes_of_draws(request: Request, points: Array, weights: Array) -> tuple[PredictionNode, ...]:
     """Kernels that stand for the draws: a Gauss rule of one parameter, a random selection of several."""
     if request.n_kernel == 1:
-        return exact_nodes(request, *gauss_rule(points[:, 2], weights, KERNEL_NODES))
+        return exact_nodes(request, *gauss_rule(points[:, 2], weights, request.nodes.kernel))
     # evenly spaced in the cumulated weights: heavy draws are taken more than once, none is favoured
     most = _MOST_ROWS if request.n_kernel == 0 else _MOST_KERNELS
     chosen = np.searchsorted(np.cumsum(weights)[:-1], (np.arange(most) + 0.5) / most)

@@ -11,14 +11,15 @@ of the kernel matrix, which changes the log integrand at given γ by up to ½δ(
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from ...base.typing import Array
-from ...linalg.reduction import ROUNDING_ERROR, Reduction, largest_log_gamma
+from ...linalg.reduction import FARTHEST, ROUNDING_ERROR, Reduction, largest_log_gamma
 from ...priors import LogPrior
-from ..log_mu import NEGLIGIBLE, LogMu, log_sum_exp, support_of_log_gamma
+from ..log_mu import DEEP_ENOUGH, NEGLIGIBLE, LogMu, log_sum_exp, support_of_log_gamma
 from .cut import log_mass_beyond
 from .trapezoid import error_after, log_trapezoid
 
@@ -69,7 +70,7 @@ def integrate(
             break
     step = float(u[1] - u[0])
     log_weights = (rows.log_inner + np.log(step)).ravel()
-    keep = log_weights > log_weights.max() - NEGLIGIBLE
+    keep = log_weights > log_weights.max() - DEEP_ENOUGH
     # an end of the prior's support cuts nothing off
     both = zip((0, -1), support_of_log_gamma(prior_mu, prior_zeta), strict=True)
     open_ends = [rows.log_integral[i] for i, edge in both if not np.isclose(u[i], edge)]
@@ -117,17 +118,26 @@ def _range_of_log_gamma(reduction: Reduction, prior_mu: LogPrior, prior_zeta: Lo
     low = max(np.log(_LOWEST_GAMMA_LAMBDA / reduction.lambda_max) - 40.0, lowest)
     low = min(low, high - (1.0 if np.isfinite(lowest) else 100.0))
     u = np.linspace(low, high, int(np.ceil(high - low)) + 1)  # a peak between two of them is still seen from both
-    values = _heights(reduction, u, prior_mu, prior_zeta)
-    farthest = min(largest_log_gamma(reduction), highest)
-    while u[-1] < farthest:
-        more = np.linspace(u[-1], min(u[-1] + _STRIDE, farthest), _STRIDE + 1)[1:]
-        heights = _heights(reduction, more, prior_mu, prior_zeta)
-        if heights.max() < np.nanmax(values) - NEGLIGIBLE:
-            break
-        u, values = np.append(u, more), np.append(values, heights)
+
+    def heights(more: Array) -> Array:
+        return LogMu.of(reduction, more, prior_mu, prior_zeta).log_height()
+
+    scan = u, heights(u)
+    scan = _taken_on(*scan, min(largest_log_gamma(reduction), highest), 1.0, heights)
+    down = _taken_on(scan[0][::-1], scan[1][::-1], max(-FARTHEST, lowest), -1.0, heights)
+    u, values = down[0][::-1], down[1][::-1]
     inside = np.flatnonzero(values > np.nanmax(values) - NEGLIGIBLE)
     return float(u[max(inside[0] - 1, 0)]), float(u[min(inside[-1] + 1, len(u) - 1)])
 
 
-def _heights(reduction: Reduction, u: Array, prior_mu: LogPrior, prior_zeta: LogPrior) -> Array:
-    return LogMu.of(reduction, u, prior_mu, prior_zeta).log_height()
+def _taken_on(
+    u: Array, values: Array, last: float, sign: float, heights: Callable[[Array], Array]
+) -> tuple[Array, Array]:
+    """A scan that goes on behind its last value, up or down, until it has died away or come to an end."""
+    while sign * (last - u[-1]) > 0.0:
+        more = np.linspace(u[-1], u[-1] + sign * min(_STRIDE, abs(last - u[-1])), _STRIDE + 1)[1:]
+        found = heights(more)
+        if not found.max() >= np.nanmax(values) - NEGLIGIBLE:
+            break
+        u, values = np.append(u, more), np.append(values, found)
+    return u, values

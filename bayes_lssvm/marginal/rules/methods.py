@@ -10,13 +10,14 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from ...base.errors import BayesLSSVMWarning, warn
-from ...base.typing import Array
+from ...base.typing import AnyArray, Array
 from ...levels.level3 import evaluate
 from ...linalg.reduction import Reduction
 from ..gaussian import find_modes
+from ..log_mu import DEEP_ENOUGH
 from ..posterior import HyperPosterior, Sampler, with_gamma
-from ..predictions import PredictionNode, gauss_rule, rows_of, rows_of_gaussian
-from ..request import KERNEL_NODES, Request, exact_nodes, tail_of_gamma
+from ..predictions import PredictionNode, gauss_rule, rows_of_gaussian
+from ..request import Request, exact_nodes, node_of, tail_of_gamma
 from .cut import warn_of_tail
 from .design import central_composite, design
 from .kernel import Quadrature, quadrature
@@ -24,6 +25,8 @@ from .level2 import GammaRows, Level2Integral, integrate
 from .transport import Conditionals, ExactConditional, GaussianConditional, along_a_line, among_kernels, quasi_uniform
 
 _HERMITE = 9
+_DEPTHS, _MOST_STORED = (DEEP_ENOUGH, 20.0, 15.0), 1_000_000  # nats, and nodes: wide priors leave fewer of the far ones
+_FEW, _COARSE = 60, 0.26  # data points, and steps of the rule that predictions take from it
 _GAUSSIAN_NODES = 2**12
 
 
@@ -107,32 +110,30 @@ def _from_rule(
 ) -> HyperPosterior:
     """Flatten a rule into weighted nodes."""
     free = request.n_kernel
-    points = [
-        np.column_stack(
-            [
-                node.integral.log_mu,
-                node.integral.log_zeta,
-                np.broadcast_to(node.kernel.log_params[:free], (len(node.integral.log_mu), free)),
-            ]
-        )
-        for node in rule.nodes
-    ]
-    log_weights = np.concatenate(
-        [node.integral.log_weights - node.integral.log_z + node.log_weight for node in rule.nodes]
-    )
+    own = [node.integral.log_weights - node.integral.log_z + node.log_weight for node in rule.nodes]
+    top = max(float(logs.max()) for logs in own)
+    depth = next((d for d in _DEPTHS if sum(int((logs > top - d).sum()) for logs in own) < _MOST_STORED), _DEPTHS[-1])
+    points, log_weights = [], []
+    for node, logs in zip(rule.nodes, own, strict=True):
+        kept = logs > top - depth
+        theta = np.broadcast_to(node.kernel.log_params[:free], (int(kept.sum()), free))
+        points.append(np.column_stack([node.integral.log_mu[kept], node.integral.log_zeta[kept], theta]))
+        log_weights.append(logs[kept])
+    weights = np.exp(np.concatenate(log_weights) - top)
     thetas = np.array([node.kernel.log_params[:free] for node in rule.nodes])
     shares = np.exp(np.array([node.log_weight for node in rule.nodes]) - rule.log_evidence)
     at_nodes = among_kernels(thetas, shares / shares.sum(), conditionals)
-    log_density = np.array([node.log_density for node in rule.nodes])
-    on_a_line = free == 1 and len(rule.nodes) > 1
-    draw = along_a_line(thetas[:, 0], log_density, conditionals) if on_a_line else at_nodes
+    draw = at_nodes
+    if rule.positions is not None and len(rule.nodes) > 1:
+        log_density = np.array([node.log_density for node in rule.nodes]) + rule.stretch.log_slope(rule.positions)
+        draw = along_a_line(rule.positions, log_density, conditionals, rule.stretch)
     return request.posterior(
         method,
         log_evidence=rule.log_evidence,
         log_evidence_error=rule.error + float(np.log1p(rule.tail)) if error is None else error,
         tail=rule.tail,
         nodes=with_gamma(np.vstack(points)),
-        weights=np.exp(log_weights - logsumexp(log_weights)),
+        weights=weights / weights.sum(),
         sampler=Sampler(draw, 3 if len(rule.nodes) > 1 else 2, at_nodes),
         provenance=record,
         diagnostics={"n_kernels": rule.n_reductions},
@@ -141,14 +142,26 @@ def _from_rule(
 
 
 def _nodes_of_rule(request: Request, rule: Quadrature, shares: Array, method: str) -> tuple[PredictionNode, ...]:
-    if request.n_kernel == 1 and len(rule.nodes) > 1 and method == "quadrature":
-        thetas = np.array([node.kernel.log_params[0] for node in rule.nodes])
-        return exact_nodes(request, *gauss_rule(thetas, shares, KERNEL_NODES))
+    chosen = np.arange(len(rule.nodes))
+    if rule.positions is not None and len(rule.nodes) > 1 and method == "quadrature":
+        if len(request.y) > _FEW:
+            positions, weights = gauss_rule(rule.positions, shares, request.nodes.kernel)
+            return exact_nodes(request, rule.stretch(positions), weights)
+        # few points leave a posterior with long tails, which polynomials do not follow: the rule itself, only coarser
+        chosen = _every(rule.positions, _COARSE)
+    total = shares[chosen].sum()
     return tuple(
-        PredictionNode(node.kernel, float(share), rows_of(node.integral))
-        for node, share in zip(rule.nodes, shares / shares.sum(), strict=True)
-        if share > 1e-6 * shares.sum()
+        node_of(request, rule.nodes[k].kernel, float(shares[k] / total), rule.nodes[k].integral)
+        for k in chosen
+        if shares[k] > 1e-6 * total
     )
+
+
+def _every(positions: Array, longest: float) -> AnyArray:
+    """Nodes of a coarser grid of equal steps, none longer than this."""
+    step = float(np.diff(positions).min())
+    stride = 2 ** max(int(np.floor(np.log2(longest / step))), 0)
+    return np.flatnonzero(np.round((positions - positions[0]) / step).astype(int) % stride == 0)
 
 
 def by_laplace(request: Request, record: dict[str, Any]) -> HyperPosterior:
@@ -189,7 +202,7 @@ def _nodes_of_gaussian(request: Request, mean: Array, covariance: Array) -> tupl
     if request.n_kernel == 0:
         return (PredictionNode(request.kernel, 1.0, rows_of_gaussian(mean, covariance)),)
     if request.n_kernel == 1:
-        nodes, weights = np.polynomial.hermite_e.hermegauss(KERNEL_NODES)
+        nodes, weights = np.polynomial.hermite_e.hermegauss(_HERMITE)
         z = nodes[:, None]
     else:
         z, log_weights = design(request.n_kernel, 1.1)

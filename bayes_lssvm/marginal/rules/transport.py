@@ -20,6 +20,7 @@ from ...base.typing import Array
 from ...priors import LogPrior
 from ..log_mu import LogMu
 from .level2 import GammaRows
+from .stretch import Stretch
 
 _FINE = 2048
 _CHUNK = 2048
@@ -120,8 +121,11 @@ def _cubic_shares(x: Array, nodes: Array) -> Array:
     return np.stack(columns, axis=1)
 
 
-def along_a_line(positions: Array, log_density: Array, conditionals: Conditionals) -> Draw:
-    """Draws of (log μ, log ζ, log θ) from the marginal density of one kernel parameter and the conditionals."""
+def along_a_line(positions: Array, log_density: Array, conditionals: Conditionals, stretch: Stretch) -> Draw:
+    """Draws of (log μ, log ζ, log θ) from the marginal density of one kernel parameter and the conditionals.
+
+    Positions and density are in the coordinate of the rule's equal steps, from which `stretch` leads to log θ.
+    """
     quantile = inverse_cdf(positions, log_density)
     steps = np.diff(positions)
 
@@ -131,15 +135,15 @@ def along_a_line(positions: Array, log_density: Array, conditionals: Conditional
         return wide if np.ptp(steps[wide.start : wide.start + 3]) < 1e-6 * steps[k] else slice(k, k + 2)
 
     def draw(uniforms: Array) -> Array:
-        theta = quantile(uniforms[:, 2])
-        left = np.clip(np.searchsorted(positions, theta, side="right") - 1, 0, len(positions) - 2)
-        points = np.zeros((len(theta), 2))
+        t = quantile(uniforms[:, 2])
+        left = np.clip(np.searchsorted(positions, t, side="right") - 1, 0, len(positions) - 2)
+        points = np.zeros((len(t), 2))
         for k in np.unique(left):
             here = np.flatnonzero(left == k)
             chosen = around(int(k))
-            shares = _cubic_shares(theta[here], positions[chosen])
+            shares = _cubic_shares(t[here], positions[chosen])
             points[here] = conditionals[k].blend(conditionals[chosen], shares, uniforms[here, :2])
-        return np.column_stack([points, theta])
+        return np.column_stack([points, stretch(t)])
 
     return draw
 
