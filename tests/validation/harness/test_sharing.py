@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from bayes_lssvm import BayesianLSSVC
-from bayes_lssvm.datasets import load
 from validation.harness import run
 
 from .logged import Logged, computed, lines, wait_until
@@ -84,17 +82,40 @@ def test_workers_end_with_the_process_that_started_them(tmp_path):
     wait_until(lambda: not any(map(is_alive, workers)), seconds=60)
 
 
+MEMBERS = """
+import os, sys
+from pathlib import Path
+import numpy as np
+from bayes_lssvm.datasets import load
+from bayes_lssvm.estimators.binary import BinaryLSSVC
+from bayes_lssvm.multiclass.codings import code_book
+from bayes_lssvm.multiclass.members import Keeper, fit_members
+from tests.validation.harness.logged import wait_until
+
+log = Path(sys.argv[1])
+
+class Noted(BinaryLSSVC):
+    def fit(self, X, y):
+        with log.open("a") as stream:
+            stream.write(f"{os.getpid()}\\n")
+        wait_until(lambda: len(set(log.read_text().split())) == 2)
+        return super().fit(X, y)
+
+X, y = load("iris").Xy
+labels = np.unique(y, return_inverse=True)[1]
+kept = {"folder": log.with_name("members"), "keeper": Keeper(lambda member: member._state(), Noted._from_state)}
+members, _ = fit_members(Noted("linear"), X, labels, code_book("ovo", 3), **kept)
+print([member.log_evidence_ for member in members])
+"""
+
+
 def test_two_processes_share_the_members_of_a_folder(tmp_path):
-    """Every member's file is written once, and both have the same model."""
-    code = (
-        "import sys; from bayes_lssvm import BayesianLSSVC; from bayes_lssvm.datasets import load\n"
-        f"model = BayesianLSSVC(folder={str(tmp_path / 'members')!r}, refine=False).fit(*load('iris').Xy)\n"
-        "print(model.log_evidence_)"
-    )
-    two = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE) for _ in range(2)]
-    said = {process.communicate()[0].decode().strip() for process in two}
-    expected = BayesianLSSVC(refine=False).fit(*load("iris").Xy).log_evidence_
-    assert said == {str(expected)}
+    """Three members, each fitted once, by processes that wait for each other at their first."""
+    words = [sys.executable, "-c", MEMBERS, str(tmp_path / "log")]
+    two = [subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE) for _ in range(2)]
+    one, other = (process.communicate()[0] for process in two)
+    assert one == other
+    assert len((tmp_path / "log").read_text().split()) == 3
     assert [path.suffix for path in (tmp_path / "members").iterdir()] == [".npz"] * 3
 
 
