@@ -53,7 +53,7 @@ def in_processes(study: Study, take: Take, data: StudyData | None, jobs: int) ->
             if not running:
                 return
             done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
+            for future in sorted(done, key=lambda future: future.exception() is not None):  # what is finished first
                 yield future.result()
     except BrokenProcessPool as error:
         raise RuntimeError(
@@ -99,22 +99,24 @@ def _of_client(
     distributed: Any, client: Any, study: Study, take: Take, data: StudyData | None, lost: list[Cell]
 ) -> Generator[ComputedCell, None, None]:
     """Outcomes by one connection to a scheduler; where it breaks, what was under way is put on `lost`."""
-    running: dict[Any, Cell] = {}
+    under_way: dict[str, Cell] = {}
+    futures: set[Any] = set()
     try:
         shared = None if data is None else client.scatter(data, broadcast=True)
         results = distributed.as_completed(loop=client.loop)
         while True:
             threads = sum(client.nthreads().values())  # anew each time: workers come and go
-            while len(running) < max(1, threads) and (cell := take()) is not None:
+            while len(under_way) < max(1, threads) and (cell := take()) is not None:
+                under_way[cell.key] = cell
                 future = client.submit(compute_cell, study, cell, shared, pure=False)
-                running[future] = cell
+                futures.add(future)
                 results.add(future)
-            if not running:
+            if not under_way:
                 return
             future = next(results)
             outcome = future.result()
-            del running[future]
-            future.release()
+            futures.remove(future)
+            del under_way[outcome.key]
             yield outcome
     except ModuleNotFoundError as error:
         raise RuntimeError(
@@ -125,14 +127,14 @@ def _of_client(
         raise RuntimeError(
             f"Dask workers died over a cell, for want of memory perhaps ({error}). Finished cells are kept."
         ) from error
-    except (CancelledError, OSError) as error:
-        # nobody but a client that has lost its scheduler cancels; another OSError may be the study's own
+    except Exception as error:
+        # nobody but a client that has lost its scheduler cancels; other errors may be the study's own
         if not isinstance(error, CancelledError | distributed.comm.CommClosedError) and client.status == "running":
             raise
-        lost.extend(running.values())
+        lost.extend(under_way.values())
     finally:
         if client.status == "running":
-            client.cancel(list(running))
+            client.cancel(list(futures))
         client.close()
 
 
