@@ -315,8 +315,12 @@ def _evidence_grades(figures: LaplaceFigures, believed: EvidenceEstimate | None,
     )
     modes = Grade("modes", float(count), level_of("evidence", missed), sentence)
     if believed is None:
-        sentence = "Neither the chains nor importance sampling can be believed: the evidence is not known."
+        sentence = "Neither chains nor importance sampling can be believed: the evidence is not known."
         return (modes, Grade("evidence", error, "doubtful", sentence))
+    if believed is figures.weighted:
+        expected = figures.expected_error
+        sentence = f"Without chains to believe, Laplace's evidence is expected to be {expected:+.3f} nats off."
+        return (modes, Grade("evidence", expected, level_of("evidence", abs(expected)), sentence))
     sentence = f"Laplace's evidence is {error:+.3f} nats from {believed.method} (± {believed.standard_error:.3f})."
     return (modes, Grade("evidence", error, level_of("evidence", abs(error)), sentence))
 

@@ -21,10 +21,17 @@ f_2 = Zg/(s_1 q̃ + s_2 Zg) under the posterior,
 
     v = v_g + v_post,      v_g = Var_g[f_1] / (n_2 E_g[f_1]²),      v_post = Var_post[f_2] / (n_eff E_post[f_2]²)
 
-and n_eff the effective sample size of the f_2, by autocorrelations within chains and differences between them. The
-values of the two halves are not independent: each is the reference of the other, so the noise of m and L enters both
-alike. For a Gaussian q their covariance is s_1² k / (n_eff,a n_eff,b), with k = d(d+1)/2 numbers in L, and d more in m
-where no reflection cancels them; it is added.
+and n_eff the effective sample size of the f_2, by autocorrelations within chains and differences between them.
+
+The values of the two halves are not independent: each is the reference of the other, so the noise of m and L enters
+both alike. For a Gaussian q the error that the posterior's terms bring to either value is −½ c tr(Δ_a Δ_b), with Δ the
+errors of the halves' covariances in units of the covariance and
+
+    c = E_post[f_2 (1 − s_2 f_2)] / E_post[f_2]
+
+the mean slope of log f_2 in log l (c = s_1 where the halves are long). The covariance of the two values is then
+c_a c_b k / (n_a n_b), with k = d(d+1)/2 numbers in L and n the effective number of the squares of z; the mean adds
+d c_a c_b / (n'_a n'_b), n' that of z itself, where no reflection cancels it. It is added.
 """
 
 from __future__ import annotations
@@ -76,7 +83,7 @@ class _Half(NamedTuple):
     log_z: float
     v_post: float
     v_proposal: float
-    s1: float
+    slope: float
     effective: float
     overlap: float
     iterations: int
@@ -225,7 +232,7 @@ def _fixed_point(log_l: Array, log_l_proposal: Array, max_iterations: int, toler
         log_z=log_z,
         v_post=float(np.var(f2) / np.mean(f2) ** 2) / effective,
         v_proposal=float(np.var(f1) / np.mean(f1) ** 2) / n2,
-        s1=s1,
+        slope=float(np.mean(f2 * (1.0 - s2 * f2)) / np.mean(f2)),
         effective=effective,
         overlap=float(np.mean(f1)),
         iterations=iterations,
@@ -246,9 +253,8 @@ def _combine(halves: list[_Half], chains: Array, warp: Warp) -> BridgeEstimate:
     variance, apart = variances[0], 0.0
     if len(halves) == 2:
         a, b = halves
-        d = chains.shape[-1]
-        fitted = d * (d + 1) / 2.0 + (d if warp == "none" else 0)
-        shared = min(a.s1 * b.s1 * fitted / (a.effective * b.effective), float(np.sqrt(a.v_post * b.v_post)))
+        shared = a.slope * b.slope * _shared_by_warps(chains, warp)
+        shared = min(shared, float(np.sqrt(a.v_post * b.v_post)))
         variance = 0.25 * (sum(variances) + 2.0 * shared)
         apart = (b.log_z - a.log_z) / float(np.sqrt(max(sum(variances), 1e-300)))
     diagnostics: dict[str, Any] = {
@@ -266,6 +272,25 @@ def _combine(halves: list[_Half], chains: Array, warp: Warp) -> BridgeEstimate:
     return BridgeEstimate(
         float(np.mean(log_zs)), standard_error, max(half.iterations for half in halves), converged, diagnostics
     )
+
+
+def _shared_by_warps(chains: Array, warp: Warp) -> float:
+    """Variance of ½ tr(Δ_a Δ_b), and of the product of the means' errors where they count, for a Gaussian q."""
+    d, middle = chains.shape[-1], chains.shape[1] // 2
+    z = chains - chains.mean(axis=(0, 1))
+    z = np.asarray(solve_triangular(_location_and_scale(chains)[1], z.reshape(-1, d).T, lower=True).T).reshape(z.shape)
+    halves = (z[:, :middle], z[:, middle:])
+    squares = [_mean_effective(half**2) for half in halves]
+    shared = 0.5 * d * (d + 1) / (squares[0] * squares[1])
+    if warp == "none":
+        shared += d / (_mean_effective(halves[0]) * _mean_effective(halves[1]))
+    return float(shared)
+
+
+def _mean_effective(values: Array) -> float:
+    """Effective number of draws of values of shape (chains, n, d) whose coordinates have the same mean."""
+    chains, n, d = values.shape
+    return effective_sample_size(np.moveaxis(values, -1, 1).reshape(chains * d, n)) / d
 
 
 def _concerns(diagnostics: dict[str, Any], converged: bool, standard_error: float) -> tuple[str, ...]:

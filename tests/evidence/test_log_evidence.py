@@ -261,6 +261,7 @@ def test_an_arviz_tree_of_a_numpyro_model():
     assert close(found, exact, largest_error=0.02)
 
 
+@pytest.mark.slow
 def test_a_model_without_draws_is_sampled():
     model, args, _, exact = CONJUGATE[0](np.random.default_rng(1))
     assert close(log_evidence(model, args, seed=4), exact, largest_error=0.02)

@@ -13,6 +13,7 @@ from bayes_lssvm.evidence import laplace_figures
 from bayes_lssvm.evidence.laplace import find_modes, next_order
 from bayes_lssvm.evidence.numpyro_model import UnconstrainedModel
 from tests.evidence.conjugate import normal_normal, regression
+from tests.evidence.known_models import known_models
 
 
 def log_gamma(a, d=1):
@@ -41,7 +42,7 @@ def test_a_gaussian_posterior_is_exact(case):
     assert figures.k_hat < 0.5
 
 
-@pytest.mark.parametrize(("a", "d"), [(1.0, 1), (4.0, 3)])
+@pytest.mark.parametrize(("a", "d"), [pytest.param(1.0, 1, marks=pytest.mark.slow), (4.0, 3)])
 def test_the_next_order_is_stirlings(a, d):
     """log Γ(a) = Laplace + 1/(12a) + O(a⁻³); the third derivative at the mode is −a, the curvature a."""
     model, exact = log_gamma(a, d)
@@ -125,3 +126,43 @@ def test_a_density_without_a_mode_is_bad():
     assert report.verdict == "bad"
     assert np.isnan(report.error)
     assert "nothing to expand around" in " ".join(report.reasons)
+
+
+def shares(errors, flags):
+    """Share of the models with an error beyond half a nat that are flagged, and of the others; no mode is an error."""
+    wrong = ~(np.abs(errors) <= 0.5)
+    return float(np.mean(flags[wrong])), float(np.mean(flags[~wrong]))
+
+
+@pytest.mark.slow
+def test_models_of_many_kinds_are_told_apart():
+    """Nine tenths of the bad ones are flagged and at most one tenth of the good ones, by draws and without."""
+    found = []
+    for make in known_models().values():
+        known = make()
+        report = trust_model(known.model, known.args, warmup=300, draws=600, seed=1)
+        found.append((report.figures.log_evidence - known.log_z, report.flagged, report.figures.flagged))
+    errors, flagged, cheaply = np.array(found, dtype=float).T
+    hits, alarms = shares(errors, flagged)
+    assert hits >= 0.9
+    assert alarms <= 0.1
+    hits, alarms = shares(errors, cheaply)
+    assert hits >= 0.9
+    assert alarms <= 0.2
+
+
+@pytest.mark.parametrize(
+    ("name", "flagged"),
+    [
+        ("poisson a1 d10", True),
+        pytest.param("poisson a0.5 d8", False, marks=pytest.mark.slow),
+        pytest.param("student 3 d15", True, marks=pytest.mark.slow),
+    ],
+)
+def test_the_cheap_figures_see_what_is_coming(name, flagged):
+    known = known_models()[name]()
+    figures = laplace_figures(known.model, known.args)
+    error = figures.log_evidence - known.log_z
+    assert (abs(error) > 0.5) == flagged == figures.flagged
+    if name.startswith("poisson"):
+        assert figures.expected_error == pytest.approx(error, rel=0.1)
