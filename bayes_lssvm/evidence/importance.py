@@ -100,7 +100,9 @@ def _proposed(
     x = np.empty_like(z)
     for k, (m, L) in enumerate(scaled):
         x[chosen == k] = m + z[chosen == k] @ L.T
-    log_g = [np.log(share) + _log_student(x, m, L, degrees) for share, (m, L) in zip(shares, scaled, strict=True)]
+    shared = zip(shares, scaled, strict=True)
+    # a mode whose share is zero to rounding has no draws and adds nothing
+    log_g = [np.log(share) + _log_student(x, m, L, degrees) for share, (m, L) in shared if share > 0.0]
     return x, np.asarray(logsumexp(log_g, axis=0))
 
 

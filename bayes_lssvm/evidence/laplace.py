@@ -121,19 +121,32 @@ def _climbed(density: SmoothDensity, start: Array) -> Mode | None:
     bounds = np.tile([-_FAR, _FAR], (density.dim, 1))
     x = climb(density.value_and_gradient, start, bounds, _CLIMB).position
     value, gradient = density.value_and_gradient(x)
+    if not (np.isfinite(value) and np.isfinite(gradient).all()):
+        # far from its mode a density in bad units can throw the climb out; Newton's steps know the units
+        x, (value, gradient) = start, density.value_and_gradient(start)
     for _ in range(_NEWTON_STEPS):
         H = density.hessians(x[None])[0]
         if not (np.isfinite(value) and np.isfinite(H).all() and np.isfinite(gradient).all()):
             return None
-        eigenvalues, V = np.linalg.eigh(H)
-        # at a saddle or on a slope the curvature's size sets the step, and the gradient its direction
-        step = V @ ((V.T @ gradient) / np.maximum(np.abs(eigenvalues), 1e-10 * np.abs(eigenvalues).max()))
+        step = _newton_step(gradient, H)
         if step @ gradient < _AT_MODE:
             return Mode.at(x, value, H)
         x, value, gradient, moved = _up(density, x, value, gradient, step)
         if not moved:
             return Mode.at(x, value, H) if step @ gradient < 1e-4 else None
     return None
+
+
+def _newton_step(gradient: Array, H: Array) -> Array:
+    """Newton's step, upwards everywhere: at a saddle or on a slope the curvature's size sets its length.
+
+    Each parameter is measured in its own curvature first, so that units that differ by many powers of ten do no harm.
+    """
+    curvature = np.abs(np.diag(H))
+    scale = 1.0 / np.sqrt(np.maximum(curvature, 1e-20 * curvature.max() + np.finfo(float).tiny))
+    eigenvalues, V = np.linalg.eigh(scale[:, None] * H * scale)
+    lengths = np.maximum(np.abs(eigenvalues), 1e-10 * np.abs(eigenvalues).max())
+    return scale * (V @ ((V.T @ (scale * gradient)) / lengths))
 
 
 def _up(
