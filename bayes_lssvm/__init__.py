@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         MatrixTooLargeError,
         NoSignalWarning,
         NotPositiveSemidefiniteError,
+        TiedOptimaWarning,
     )
     from .estimators import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR, FullyBayesianLSSVC, FullyBayesianLSSVR
     from .estimators.selector import EvidenceSelector
@@ -58,6 +59,7 @@ __all__ = [
     "NoSignalWarning",
     "NotPositiveSemidefiniteError",
     "SparseLSSVC",
+    "TiedOptimaWarning",
     "TrustReport",
     "__version__",
     "compare",
@@ -83,6 +85,7 @@ _HOMES = {
         "MatrixTooLargeError",
         "NoSignalWarning",
         "NotPositiveSemidefiniteError",
+        "TiedOptimaWarning",
     ),
     "estimators.classifier": ("BayesianLSSVC",),
     "estimators.fully_bayesian": ("FullyBayesianLSSVC", "FullyBayesianLSSVR"),

@@ -45,6 +45,10 @@ class EvidenceDivergenceWarning(BayesLSSVMWarning):
     """Eq 5.3 diverges because γ_eff is close to 1 or to N."""
 
 
+class TiedOptimaWarning(BayesLSSVMWarning):
+    """Two models that differ are equally good by the criterion; one of them was taken."""
+
+
 class DamagedFileWarning(BayesLSSVMWarning):
     """A file that was kept to save work cannot be used; what it held is computed again."""
 

@@ -8,10 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import ConstantFeatureWarning, warn
-from .typing import Array
+from .typing import AnyArray, Array
 
 # Farther out than this many standard deviations is as good as infinitely far, and its square must not overflow.
 _FARTHEST = 1e100
+
+
+def moments(X: Array) -> tuple[Array, Array, AnyArray]:
+    """Means and standard deviations of columns, and which are constant; rounded alike in any order of the rows."""
+    X = np.ascontiguousarray(np.sort(X, axis=0))
+    scale = X.std(axis=0, ddof=1)
+    return X.mean(axis=0), scale, scale <= 10 * np.finfo(float).eps * np.abs(X).max(axis=0)
 
 
 @dataclass(frozen=True)
@@ -29,9 +36,7 @@ class Standardiser:
     @classmethod
     def fit(cls, X: Array, names: Sequence[str] | None = None) -> Standardiser:
         """Means and standard deviations of the columns of X; constant columns are warned about."""
-        mean = X.mean(axis=0)
-        scale = X.std(axis=0, ddof=1)
-        constant = scale <= 10 * np.finfo(float).eps * np.abs(X).max(axis=0)
+        mean, scale, constant = moments(X)
         if constant.any():
             which = [str(i) if names is None else str(names[i]) for i in np.flatnonzero(constant).tolist()]
             many = len(which) > 1

@@ -32,6 +32,7 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
     standardiser_: Standardiser
 
     def _check_training_inputs(self, X: Any, y: Any, *, numeric_target: bool) -> tuple[Array, AnyArray]:
+        _refuse_plan(X)
         try:
             X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric_target, ensure_min_samples=1)
         except ValueError as error:
@@ -53,7 +54,14 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
 
     def _new_inputs(self, X: Any) -> Array:
         check_is_fitted(self, "standardiser_")
+        _refuse_plan(X)
         return self.standardiser_(validate_data(self, X, dtype=np.float64, reset=False))
+
+
+def _refuse_plan(X: Any) -> None:
+    """Refuse a table that is still to be computed, such as a LazyFrame of polars."""
+    if hasattr(X, "collect") and not hasattr(X, "__array__"):
+        raise ValueError(f"X of type {type(X).__name__} is a plan of a table, not a table: call its collect() first.")
 
 
 def _text_in_inputs(X: Any) -> ValueError | None:

@@ -9,6 +9,7 @@ from scipy.special import logit
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..base.standardisation import moments
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, as_kernel
 from ..levels.moderation import probabilities
@@ -213,7 +214,8 @@ class FullyBayesianLSSVR(RegressorMixin, _FullyBayesian):  # type: ignore[misc]
         """Integrate over the hyperparameters given inputs X of shape (N, d) and targets y of shape (N,)."""
         X, y = self._check_training_inputs(X, y, numeric_target=True)
         y = check_regression_targets(y)
-        self.target_mean_, self.target_scale_ = float(y.mean()), float(y.std(ddof=1))
+        (mean,), (scale,), _ = moments(y[:, None])
+        self.target_mean_, self.target_scale_ = float(mean), float(scale)
         self._integrate(X, (y - self.target_mean_) / self.target_scale_)
         # the density of y, not of its standardised values; one dimension went to the bias
         self.log_evidence_ -= (len(y) - 1) * float(np.log(self.target_scale_))

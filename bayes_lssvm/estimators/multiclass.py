@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.archive import State
+from ..base.canonical import canonical_classes
 from ..base.errors import BayesLSSVMWarning, warn
 from ..base.provenance import provenance
 from ..base.scikit import check_classification_targets
@@ -19,7 +20,7 @@ from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, as_kernel, kernel_from_dict, kernel_to_dict
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.moderation import cost_log_odds
-from ..multiclass.codings import code_book, has_dont_cares
+from ..multiclass.codings import NUMBERED, code_book, has_dont_cares
 from ..multiclass.decodings import (
     BAYESIAN,
     DECODINGS,
@@ -71,7 +72,8 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
     kernel : Kernel or str, default "rbf"
         An object of `bayes_lssvm.kernels`, or a name such as "linear", "poly2", "rbf", "ard", "matern32", "periodic".
     coding : {"ovo", "ova", "moc", "ecoc", "exhaustive"} or array of shape (M, L), default "ovo"
-        The code book: by name, or as a matrix over {−1, 0 (don't care), +1} with a row for each of `classes_`.
+        The code book: by name, or as a matrix over {−1, 0 (don't care), +1} with a row for each of `classes_`. "moc"
+        and "ecoc" number the classes by their frequency, the most frequent first, so that names have no say.
     decoding : str, default "auto"
         "coupling" (pairwise, for coding="ovo"), "bayes" (eqs 17–20), "bayes-sequential" or "bayes-printed" (other
         readings of eq 20), "hamming", "loss" (squared errors) or "hinge" (the loss of SVMs). "auto" is coupling for one
@@ -193,6 +195,8 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         self._check_settings(counts)
         kernel = None if self.member is not None else as_kernel(self.kernel, X.shape[1])
         inputs = self._standardised_training_inputs(X)
+        if isinstance(self.coding, str) and self.coding in NUMBERED:
+            self.code_book_ = self.code_book_[np.argsort(canonical_classes(inputs, labels))]
         self.design_ = None
         if kernel is not None and self._shares_work(kernel):
             complaints = self._share(inputs, labels, kernel, refine=self.refine).complaints()

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.scikit import type_of_target, validate_data
-from ..base.standardisation import Standardiser
+from ..base.standardisation import Standardiser, moments
 from ..base.typing import AnyArray, Array
 from ..levels.level3 import DEFAULT_PRIOR_SD
 from ..selection.input_sets import KERNELS
@@ -183,6 +183,5 @@ class EvidenceSelector(SelectorMixin, BinaryLabels, BaseEstimator):  # type: ign
 
 
 def _standardised(X: Array) -> Array:
-    mean, scale = X.mean(axis=0), X.std(axis=0, ddof=1)
-    constant = scale <= 10 * np.finfo(float).eps * np.abs(X).max(axis=0)
+    mean, scale, constant = moments(X)
     return Standardiser(mean, np.where(constant, np.inf, scale))(X)

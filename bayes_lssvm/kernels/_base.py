@@ -13,7 +13,7 @@ from scipy.linalg import eigvalsh
 
 from ..base.errors import NotPositiveSemidefiniteError, require_positive
 from ..base.rounding import negative_rounding
-from ..base.typing import Array
+from ..base.typing import AnyArray, Array
 
 # Widths tried first, in units of √d: standardised inputs lie about √(2d) apart.
 START_FACTORS = 2.0 ** np.arange(-5, 6)
@@ -24,6 +24,9 @@ WIDTH_SD = 1.0  # of the log of a width: far wider than the inputs is a linear k
 
 class Kernel(ABC):
     """A kernel function: blocks of its matrix, its diagonal and its derivatives in log parameters."""
+
+    alike_in_inputs: ClassVar[bool] = False
+    """Whether the inputs can be swapped with no change in the kernel; a class of one's own may say so."""
 
     @property
     @abstractmethod
@@ -113,6 +116,17 @@ class Kernel(ABC):
     def check_width(self, n_features: int) -> None:  # noqa: B027 - most kernels take any width
         """Refuse inputs whose width contradicts the kernel's parameters."""
 
+    def parameters_of(self, columns: AnyArray) -> AnyArray:
+        """Which of `log_params` the kernel has on inputs X[:, columns], of shape (P,): those of a column go with it."""
+        return np.arange(self.log_params.size)
+
+    def moved(self, columns: AnyArray) -> Kernel | None:
+        """The same kernel for inputs X[:, columns]; None where that is not known, as of most classes of one's own.
+
+        Where it is, the order of the columns has no say in a search of the parameters.
+        """
+        return self if self.alike_in_inputs else None
+
     def feature_map(self, X: Array) -> Array:
         """φ(X) of shape (n, n_f) with K(x, z) = φ(x)ᵀφ(z), for kernels whose feature space is finite."""
         raise ValueError(
@@ -185,6 +199,16 @@ class _Composite(Kernel):
     def check_width(self, n_features: int) -> None:
         for part in self.parts:
             part.check_width(n_features)
+
+    def parameters_of(self, columns: AnyArray) -> AnyArray:
+        firsts = np.cumsum([0, *(part.log_params.size for part in self.parts)])
+        own = [first + part.parameters_of(columns) for first, part in zip(firsts, self.parts, strict=False)]
+        return np.concatenate(own)
+
+    def moved(self, columns: AnyArray) -> Kernel | None:
+        parts = [part.moved(columns) for part in self.parts]
+        known = tuple(part for part in parts if part is not None)
+        return type(self)(known) if len(known) == len(parts) else None
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": type(self).__name__, "parts": [part.to_dict() for part in self.parts]}
@@ -314,6 +338,13 @@ class Scaled(Kernel):
 
     def check_width(self, n_features: int) -> None:
         self.kernel.check_width(n_features)
+
+    def parameters_of(self, columns: AnyArray) -> AnyArray:
+        return np.append(0, 1 + self.kernel.parameters_of(columns))
+
+    def moved(self, columns: AnyArray) -> Kernel | None:
+        inner = self.kernel.moved(columns)
+        return None if inner is None else Scaled(self.factor, inner)
 
     def feature_map(self, X: Array) -> Array:
         return np.sqrt(self.factor) * self.kernel.feature_map(X)

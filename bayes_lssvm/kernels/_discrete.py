@@ -23,6 +23,7 @@ class Categorical(Parametric):
     sigma: float = 1.0
 
     free: ClassVar[tuple[str, ...]] = ("sigma",)
+    alike_in_inputs: ClassVar[bool] = True
 
     def __call__(self, X: Array, Z: Array | None = None) -> Array:
         K = _differing(X, X if Z is None else Z)
@@ -59,6 +60,8 @@ def _differing(X: Array, Z: Array) -> Array:
 class Constant(Parametric):
     """K(x, z) = 1. Alone or in a sum it is the bias term, which the model has; it matters inside a product."""
 
+    alike_in_inputs: ClassVar[bool] = True
+
     def __call__(self, X: Array, Z: Array | None = None) -> Array:
         return np.ones((len(X), len(X) if Z is None else len(Z)))
 
@@ -79,6 +82,8 @@ class White(Parametric):
     Where no inputs repeat it is noise like 1/ζ, and the data cannot tell the two apart; where they do, it is what
     repeats of an input have in common.
     """
+
+    alike_in_inputs: ClassVar[bool] = True
 
     def __call__(self, X: Array, Z: Array | None = None) -> Array:
         first, second = _numbered(X, X if Z is None else Z)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import factorial, lgamma
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..base.errors import require_positive
-from ..base.typing import Array
+from ..base.typing import AnyArray, Array
 from ._base import WEAK_SD, Kernel
 
 
@@ -43,6 +43,9 @@ class Linear(Kernel):
     def _from_origin(self, X: Array) -> Array:
         self.check_width(X.shape[1])
         return X - np.array(self.origin) if self.origin else X
+
+    def moved(self, columns: AnyArray) -> Linear:
+        return Linear(tuple(np.array(self.origin)[columns].tolist())) if self.origin else self
 
     @property
     def log_params(self) -> Array:
@@ -83,6 +86,8 @@ class Linear(Kernel):
 @dataclass(frozen=True)
 class Polynomial(Kernel):
     """K(x, z) = (1 + xᵀz / scale)^degree (papers 0 and 3)."""
+
+    alike_in_inputs: ClassVar[bool] = True
 
     degree: int = 3
     scale: float = 1.0
@@ -162,6 +167,8 @@ class MLP(Kernel):
 
     κ > 0 is searched in its log; θ too where it is positive, and is held fixed otherwise.
     """
+
+    alike_in_inputs: ClassVar[bool] = True
 
     kappa: float = 1.0
     theta: float = 0.0

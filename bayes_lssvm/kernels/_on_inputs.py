@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.typing import Array
+from ..base.typing import AnyArray, Array
 from ._base import Kernel
 
 
@@ -86,6 +86,10 @@ class OnInputs(Kernel):
                 f"{self!s} is a kernel of input {max(self.columns)}, but the inputs have {n_features} columns, counted "
                 "from 0."
             )
+
+    def moved(self, columns: AnyArray) -> OnInputs:
+        places = np.argsort(columns)
+        return OnInputs(self.kernel, tuple(places[list(self.columns)].tolist()))
 
     def feature_map(self, X: Array) -> Array:
         return self.kernel.feature_map(self._of(X))

@@ -27,6 +27,7 @@ class Periodic(Parametric):
     period: float = 1.0
 
     free: ClassVar[tuple[str, ...]] = ("length_scale", "period")
+    alike_in_inputs: ClassVar[bool] = True
 
     def _exponent(self, X: Array, Z: Array | None) -> Array:
         Z = X if Z is None else Z

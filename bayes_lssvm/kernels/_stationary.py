@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..base.errors import require_positive
-from ..base.typing import Array
+from ..base.typing import AnyArray, Array
 from ..linalg.blas import mirror_lower, product
 from ._base import BOUND_FACTORS, START_FACTORS, WEAK_SD, WIDTH_SD, Kernel, Parametric
 
@@ -88,6 +88,8 @@ def _contract_squared_differences(X: Array, B: Array) -> Array:
 @dataclass(frozen=True)
 class RBF(Kernel):
     """K(x, z) = exp(−‖x − z‖² / σ²)."""
+
+    alike_in_inputs: ClassVar[bool] = True
 
     sigma: float = 1.0
 
@@ -195,6 +197,12 @@ class ARD(Kernel):
                 "give one scale for each column."
             )
 
+    def parameters_of(self, columns: AnyArray) -> AnyArray:
+        return np.asarray(columns)
+
+    def moved(self, columns: AnyArray) -> ARD:
+        return ARD(tuple(np.asarray(self.scales)[columns].tolist()))
+
     def __call__(self, X: Array, Z: Array | None = None) -> Array:
         self.check_width(X.shape[1])
         return _of_distances(_exp, X, Z, np.asarray(self.scales))
@@ -239,6 +247,7 @@ class _Radial(Parametric):
     length_scale: float = 1.0
 
     free: ClassVar[tuple[str, ...]] = ("length_scale",)
+    alike_in_inputs: ClassVar[bool] = True
 
     @abstractmethod
     def _values(self, U: Array) -> Array:

@@ -14,14 +14,16 @@ import numpy as np
 
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.rows import GroupedRows, group_equal_inputs
-from ..base.typing import Array
+from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, check_positive_semidefinite
 from ..levels.level2 import log_evidence, log_evidence_gradient, log_evidence_hessian, log_evidences
 from ..levels.objective import Objective
 from ..linalg.reduction import Reduction, largest_log_gamma
 from ..linalg.repeats import reduced, repeated_inputs
 from ..priors import LogPrior
+from ..search.order import OrderedSearch
 
+_FARTHEST = 300.0  # log μ
 _SMALLEST = 1e-100  # of γλ, whose square must not underflow
 _STEP = 1e-3  # of the differences of gradients: their error is of order step⁴
 
@@ -75,6 +77,13 @@ class Density:
         """Names of the log parameters."""
         free = self.kernel.param_names if self.kernel_is_free else ()
         return ("log_mu", "log_zeta", *(f"log_{name}" for name in free))
+
+    def ordered(self) -> tuple[Density, AnyArray]:
+        """The same density with data in an order of its own (`base.canonical`), and which parameter stands where."""
+        search = OrderedSearch.of(self.X, self.y, self.kernel)
+        order = np.append([0, 1], 2 + search.parameters) if self.kernel_is_free else np.arange(2)
+        X, y = search.order.inputs(self.X), search.order.targets(self.y)
+        return Density(X, y, search.there(self.kernel), tuple(self.parts[i] for i in order.tolist())), order
 
     def kernel_at(self, x: Array) -> Kernel:
         """The kernel of a point."""
@@ -166,9 +175,9 @@ class Level2Density:
         return log_evidence_hessian(self.reduction, *self._within(x)) - _curvatures(self.parts, x)
 
     def _within(self, x: Array) -> tuple[float, float]:
-        """μ and ζ; a line search may look farther than γ can go."""
+        """μ and ζ; a line search may look farther than γ can go, or than doubles do."""
         low, high = np.log(_SMALLEST / self.reduction.lambda_max), largest_log_gamma(self.reduction)
-        mu = float(np.exp(x[0]))
+        mu = float(np.exp(np.clip(x[0], -_FARTHEST, _FARTHEST)))
         return mu, mu * float(np.exp(min(max(x[1] - x[0], low), high)))
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base.errors import NotPositiveSemidefiniteError
-from ..base.typing import Array
+from ..base.typing import AnyArray, Array
 from ..evidence.laplace import Mode
 from ..levels.level2 import optimise
 from ..linalg.reduction import Reduction, largest_log_gamma
@@ -35,11 +35,12 @@ _TIGHTER = Stop(1e-15, 1e-8, 1000)  # where a step costs O(N) only
 
 def find_modes(density: Density) -> tuple[Mode, ...]:
     """The modes of the posterior that have a curvature, the best first."""
-    bounds = _bounds(density)
+    ordered, order = density.ordered()  # so that no order of rows and columns leads a climb elsewhere
+    bounds = _bounds(ordered)
     modes: list[Mode] = []
-    for end in climb_from_each(density.value_and_gradient, _starts(density, bounds), bounds, _TIGHT):
+    for end in climb_from_each(ordered.value_and_gradient, _starts(ordered, bounds), bounds, _TIGHT):
         if all(np.abs(end.position - known.position).max() > _SAME_MODE for known in modes):
-            mode = _gaussian(density, end.position)
+            mode = _gaussian(ordered, end.position)
             if mode is not None:
                 modes.append(mode)
     if not modes:
@@ -47,7 +48,25 @@ def find_modes(density: Density) -> tuple[Mode, ...]:
             "The posterior of the hyperparameters has no mode with curvature in all directions, so Laplace's method "
             'has nothing to say; integrate instead (method="quadrature" or "nuts", with a proper prior).'
         )
-    return tuple(modes)
+    places = np.argsort(order)
+    return tuple(_given_back(density, mode, places) for mode in modes)
+
+
+def _given_back(density: Density, mode: Mode, places: AnyArray) -> Mode:
+    """A mode with its parameters in the given order, and the density of the data as they are."""
+    position, covariance = mode.position[places], mode.covariance[np.ix_(places, places)]
+    value = density.value_and_gradient(position).value
+    return Mode(position, value, covariance, mode.log_mass + value - mode.log_density)
+
+
+def factor_in_order(covariance: Array, order: AnyArray) -> Array:
+    """A factor L of a covariance LLᵀ that is a Cholesky factor in the given order of the coordinates.
+
+    A design in the coordinates of L then has the same points, whatever the order of the parameters.
+    """
+    factor = np.empty_like(covariance)
+    factor[order] = np.linalg.cholesky(covariance[np.ix_(order, order)])
+    return factor
 
 
 def _bounds(density: Density) -> Array:

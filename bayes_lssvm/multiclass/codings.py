@@ -24,6 +24,8 @@ import numpy as np
 from ..base.typing import AnyArray, Array
 
 CODINGS: tuple[str, ...] = ("ovo", "ova", "moc", "ecoc", "exhaustive")
+NUMBERED: tuple[str, ...] = ("moc", "ecoc")
+"""Those whose members depend on which class has which number."""
 ECOC_BOOKS = 10_000
 MAX_EXHAUSTIVE_CLASSES = 11
 _AT_ONCE = 500  # random books compared in one product

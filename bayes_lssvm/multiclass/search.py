@@ -12,10 +12,12 @@ from itertools import compress
 
 import numpy as np
 
+from ..base.canonical import canonical_classes
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
 from ..search.climb import Stop, at_edge, climb
 from ..search.line import maximise_on_line
+from ..search.order import OrderedSearch
 from ..search.polish import POLISHED, polish
 from ..search.refinement import SIFTED, SUBSET
 from ..search.starts import distinct, promising, rank_or_nothing, spread_subset, starting_points
@@ -64,6 +66,8 @@ def refine_shared(
     """
     if kernel.log_params.size == 0:
         return SharedRefinement(kernel, 0, True, ())
+    search, objective, labels, code = _ordered(kernel, objective, labels, code)
+    kernel = search.there(kernel)
     bounds = kernel.log_bounds(objective.X)
     starts = starting_points(kernel, objective.X, bounds)
     rng = np.random.default_rng(seed)
@@ -74,8 +78,24 @@ def refine_shared(
     best = _best(small, kernel, climbed)
     if small is not objective:
         best = _polished(objective, small, kernel, best, bounds)
-    names = tuple(compress(kernel.param_names, at_edge(best.position, bounds)))
-    return SharedRefinement(kernel.with_log_params(best.position), best.n_evaluations, best.converged, names)
+    edges = at_edge(best.position, bounds)[search.places]
+    names = tuple(compress(kernel.param_names, edges))
+    found = search.back(kernel.with_log_params(best.position))
+    return SharedRefinement(found, best.n_evaluations, best.converged, names)
+
+
+def _ordered(
+    kernel: Kernel, objective: SharedObjective, labels: AnyArray, code: Array
+) -> tuple[OrderedSearch, SharedObjective, AnyArray, Array]:
+    """The objective, labels and code as a search sees them, whatever the order of rows, columns and classes."""
+    classes = canonical_classes(objective.X, labels)
+    labels = np.argsort(classes)[labels]
+    search = OrderedSearch.of(objective.X, labels.astype(float), kernel)
+    code = code[classes]
+    code = code * np.array([column[np.flatnonzero(column)[0]] for column in code.T])  # signs carry no meaning
+    code, labels = code[:, np.lexsort(code)], labels[search.order.rows]
+    inputs = search.order.inputs(objective.X)
+    return search, replace(objective, X=inputs, tasks=tasks_of(code, labels)), labels, code
 
 
 @dataclass(frozen=True)

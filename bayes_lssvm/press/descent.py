@@ -9,7 +9,7 @@ perturbations of the best.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 
 import numpy as np
@@ -23,13 +23,14 @@ from ..search.starts import spread_subset, starting_points
 from .criterion import LOG_2, PressEvaluation, PressObjective, sensitivities
 from .leave_one_out import LeaveOneOutSpectrum
 
-__all__ = ["PressOutcome", "PressStart", "descend", "search_box", "starts"]
+__all__ = ["PressOutcome", "PressStart", "descend", "search_box", "settled", "starts"]
 
 _SIFTED = 300  # points on which starts are compared
 _GAMMAS = 40
 _MAX_MINIMA = 3
 _HIGH, _MODERATE = 1e3, 1e2  # γ times the mean of K(x, x)
 _MAX_GAMMA = 1e9  # times the mean of K(x, x): beyond, rounding makes the criterion too rough to descend
+_ENOUGH, _SETTLED = Stop(1e-10, 1e-4), Stop(0.0, 1e-8)
 _FLAT = 1e-4  # 1 − mean K(x, z)/mean K(x, x) below which a kernel is as good as constant or linear
 
 
@@ -156,7 +157,23 @@ def _sift(objective: PressObjective, kernel: Kernel, rows: AnyArray, log2_gamma:
     return PressStart(kernel, float(gammas[least]), float(press[least]))
 
 
-def descend(objective: PressObjective, start: PressStart, *, max_iter: int = 200) -> PressOutcome:
+def settled(objective: PressObjective, end: PressOutcome, *, max_iter: int = 200) -> PressOutcome:
+    """The end of a descent, descended from once more until rounding stops it: far closer than a descent must come."""
+    own = replace(objective, X=objective.X[:, end.selected]) if not end.selected.all() else objective
+    again = descend(own, PressStart(end.kernel, end.gamma), max_iter=max_iter, stop=_SETTLED)
+    if again.evaluation.value > end.evaluation.value:
+        return replace(end, n_evaluations=end.n_evaluations + again.n_evaluations)
+    return replace(
+        again,
+        start=end.start,
+        selected=end.selected,
+        converged=end.converged,
+        message=end.message,
+        n_evaluations=end.n_evaluations + again.n_evaluations,
+    )
+
+
+def descend(objective: PressObjective, start: PressStart, *, max_iter: int = 200, stop: Stop = _ENOUGH) -> PressOutcome:
     """L-BFGS-B from one start.
 
     Parameters
@@ -164,6 +181,8 @@ def descend(objective: PressObjective, start: PressStart, *, max_iter: int = 200
     objective : PressObjective
     start : PressStart
     max_iter : int
+    stop : Stop
+        But for the number of iterations.
     """
     kernel, box = start.kernel, search_box(objective, start.kernel)
 
@@ -174,7 +193,7 @@ def descend(objective: PressObjective, start: PressStart, *, max_iter: int = 200
             return -0.5 * objective.n * float(np.log(found.value)), -found.zeta * found.gradient
         return -found.value, -found.gradient
 
-    found = climb(height, point_of(kernel, start.gamma, box), box, Stop(1e-10, 1e-4, max_iter))
+    found = climb(height, point_of(kernel, start.gamma, box), box, stop._replace(iterations=max_iter))
     log2_gamma = float(found.position[0])
     end, gamma = model_at(kernel, found.position)
     return PressOutcome(

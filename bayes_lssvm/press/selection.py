@@ -26,8 +26,10 @@ from ..base.memory import require_matrices
 from ..base.typing import AnyArray, Array
 from ..kernels import ARD, Kernel
 from ..levels.level2 import NO_SIGNAL_GAIN
+from ..search.order import OrderedSearch
+from ..search.ties import Candidate, warn_of_alike_columns, warn_of_ties
 from .criterion import CRITERIA, PressObjective, sensitivities
-from .descent import PressOutcome, descend, starts
+from .descent import PressOutcome, descend, settled, starts
 from .leave_one_out import LeaveOneOut, leave_one_out
 from .pruning import descend_with_pruning
 
@@ -146,14 +148,60 @@ def select_by_press(
     varies = _varying(objective.X)
     if isinstance(kernel, ARD) and not varies.all():
         kernel = ARD(tuple(np.asarray(kernel.scales)[varies]))
-        objective = replace(objective, X=objective.X[:, varies])
+        objective = PressObjective(objective.X[:, varies], y, criterion, weights, bias)
+    # in an order of its own, so that no order of rows and columns can lead the descents elsewhere
+    search = OrderedSearch.of(objective.X, objective.y, kernel, objective.weights)
+    order, targets = search.order, np.asarray(y, dtype=float).ravel()
+    ordered = PressObjective(
+        order.inputs(objective.X), order.targets(targets), criterion, objective.w[order.rows], objective.bias
+    )
     one = descend_with_pruning if criterion == "press-laplace" else descend
-    found = starts(objective, kernel, n_restarts=n_restarts, seed=seed)
+    found = starts(ordered, search.there(kernel), n_restarts=n_restarts, seed=seed)
     bar = tqdm(found, desc=criterion, disable=None if progress else True, leave=False)
-    outcomes = [one(objective, start, max_iter=max_iter) for start in bar]
-    best = _best(objective, outcomes)
+    ends = [one(ordered, start, max_iter=max_iter) for start in bar]
+    best = _best(ordered, ends)
+    ends[best] = settled(ordered, ends[best], max_iter=max_iter)
+    outcomes = [_given_back(objective, search, end) for end in ends]
     outcomes = [_widened(o, varies) if isinstance(kernel, ARD) else o for o in outcomes]
-    return _selection(objective, outcomes, outcomes[best])
+    selection = _selection(objective, outcomes, outcomes[best])
+    _warn_of_ties(ordered, [ends[best], *ends[:best], *ends[best + 1 :]])
+    if isinstance(kernel, ARD):
+        given = np.flatnonzero(varies)
+        warn_of_alike_columns([given[list(group)].tolist() for group in order.alike], selection.eta)
+    return selection
+
+
+def _warn_of_ties(objective: PressObjective, ends: list[PressOutcome]) -> None:
+    """Warn where another end is as good as the first; the limits at which a criterion has no minimum are no optima."""
+
+    def nats(end: PressOutcome) -> float:
+        value = end.evaluation.value
+        return -0.5 * objective.n * float(np.log(value)) if objective.criterion == "press" else -value
+
+    inside = [end for end in ends if not end.flat_limit]
+    if len(inside) > 1 and inside[0] is ends[0]:
+        tied = [Candidate(objective.X[:, e.selected], e.kernel, e.gamma, nats(e)) for e in inside]
+        warn_of_ties(objective.y, tied)
+
+
+def _given_back(objective: PressObjective, search: OrderedSearch, end: PressOutcome) -> PressOutcome:
+    """An outcome in the order of the data as they were given, and evaluated on them."""
+    selected = np.zeros_like(end.selected)
+    selected[search.order.columns] = end.selected
+    left = np.argsort(search.order.columns[end.selected])  # inputs may have been removed
+    places = left if isinstance(end.kernel, ARD) else search.places
+    kernel = end.kernel.moved(left) if isinstance(end.kernel, ARD) else search.back(end.kernel)
+    names = [end.kernel.param_names[i] for i in places.tolist()]  # of the parameters, before they were moved
+    at_bound = [new for old, new in zip(names, kernel.param_names, strict=True) if old in end.at_bound]
+    own = replace(objective, X=objective.X[:, selected]) if not selected.all() else objective
+    return replace(
+        end,
+        start=replace(end.start, kernel=search.back(end.start.kernel)),
+        kernel=kernel,
+        selected=selected,
+        evaluation=own.evaluate(kernel, end.gamma, gradient=True),
+        at_bound=(*(name for name in end.at_bound if name == "gamma"), *at_bound),
+    )
 
 
 def _varying(X: Array) -> AnyArray:

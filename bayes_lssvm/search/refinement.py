@@ -19,8 +19,10 @@ from ..kernels import ARD, RBF, Kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.objective import Evaluation, Objective
 from .climb import Stop, at_edge, climb, with_bar
+from .order import OrderedSearch
 from .polish import POLISHED, polish
 from .starts import distinct, promising, spread_subset, starting_points
+from .ties import Candidate, warn_of_alike_columns, warn_of_ties
 
 __all__ = ["Refinement", "best_ard", "best_spherical", "climb_nearby", "refine", "refine_objective"]
 
@@ -93,14 +95,14 @@ def refine_objective(objective: Objective, kernel: Kernel, seed: int = 0) -> Ref
     if kernel.log_params.size == 0:
         only = objective.evaluate(kernel)
         return Refinement(kernel, only.value, (only,), 1, True, ())
-    bounds = _bounds(objective, kernel)
-    starts = starting_points(kernel, objective.X, bounds)
-    if len(objective.y) <= SUBSET:
-        climbs = [_climb(objective, kernel, start, bounds) for start in with_bar(_promising(objective, kernel, starts))]
-    else:
-        climbs = _climb_by_subset(objective, kernel, starts, bounds, np.random.default_rng(seed))
-    optima = _distinct([climb.evaluation for climb in climbs])
+    ordered, search = _ordered(objective, kernel)
+    climbs = _climbs(ordered, search.there(kernel), seed)
+    found = _distinct([climb.evaluation for climb in climbs])
+    optima = sorted((objective.evaluate(search.back(end.kernel)) for end in found), key=lambda e: -e.rank)
     best, own = optima[0], kernel.log_bounds(objective.X)  # an edge that a prior has set was asked for
+    warn_of_ties(objective.y, [Candidate(objective.X, e.kernel, e.level2.gamma, e.rank) for e in optima])
+    if isinstance(best.kernel, ARD):
+        warn_of_alike_columns(search.order.alike, np.square(best.kernel.scales) ** -1.0)
     return Refinement(
         kernel=best.kernel,
         value=best.value,
@@ -109,6 +111,23 @@ def refine_objective(objective: Objective, kernel: Kernel, seed: int = 0) -> Ref
         converged=all(climb.converged for climb in climbs),
         at_bound=tuple(compress(kernel.param_names, at_edge(best.kernel.log_params, own))),
     )
+
+
+def _ordered(objective: Objective, kernel: Kernel) -> tuple[Objective, OrderedSearch]:
+    """The objective as a search sees it, whatever the order of rows and columns, and the way back."""
+    search = OrderedSearch.of(objective.X, objective.y, kernel, objective.weights)
+    weights = None if objective.weights is None else objective.weights[search.order.rows]
+    X, y = search.order.inputs(objective.X), search.order.targets(objective.y)
+    return replace(objective, X=X, y=y, weights=weights, prior=search.prior(objective.prior)), search
+
+
+def _climbs(objective: Objective, kernel: Kernel, seed: int) -> list[_Climb]:
+    """Climbs from all promising starts, on all data in the end."""
+    bounds = _bounds(objective, kernel)
+    starts = starting_points(kernel, objective.X, bounds)
+    if len(objective.y) > SUBSET:
+        return _climb_by_subset(objective, kernel, starts, bounds, np.random.default_rng(seed))
+    return [_climb(objective, kernel, start, bounds) for start in with_bar(_promising(objective, kernel, starts))]
 
 
 def best_spherical(objective: Objective, seed: int) -> Evaluation:
@@ -129,9 +148,11 @@ def climb_nearby(objective: Objective, kernel: Kernel) -> Evaluation:
     given = objective.evaluate(kernel)
     if kernel.log_params.size == 0:
         return given
-    bounds = _bounds(objective, kernel)
-    start = np.clip(kernel.log_params, bounds[:, 0], bounds[:, 1])
-    return max(given, _climb(objective, kernel, start, bounds, _NEARBY).evaluation, key=lambda e: e.rank)
+    ordered, search = _ordered(objective, kernel)
+    start = search.there(kernel)
+    bounds = _bounds(ordered, start)
+    end = _climb(ordered, start, np.clip(start.log_params, bounds[:, 0], bounds[:, 1]), bounds, _NEARBY)
+    return max(given, objective.evaluate(search.back(end.evaluation.kernel)), key=lambda e: e.rank)
 
 
 def _bounds(objective: Objective, kernel: Kernel) -> Array:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.canonical import canonical_order
 from ..base.columns import check_inputs
 from ..kernels import Kernel, Linear
 from ..levels.level2 import NO_SIGNAL_GAIN
@@ -66,6 +67,9 @@ class InputSets:
         self.widths = as_prior_sd(prior_sd)
         self.X, self.y, self.columns = check_inputs(X, y)
         self.family, self.occam, self.seed = kernel, occam, seed
+        self.order = canonical_order(self.X, self.y)
+        # by which ties are broken, so that the order of the columns has no say
+        self.place = np.argsort(self.order.columns).tolist()
         self.price = float((NO_SIGNAL_GAIN if kernel == "ard" else 0.0) if price is None else price)
 
     def empty(self) -> InputSet:

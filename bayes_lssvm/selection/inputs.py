@@ -29,11 +29,13 @@ from ..kernels import ARD, RBF, Kernel
 from ..levels.level2 import NO_SIGNAL_GAIN
 from ..levels.level3 import DEFAULT_PRIOR_SD
 from ..search.climb import with_bar
+from ..search.ties import warn_of_alike_columns
 from .input_sets import InputSet, InputSets
 from .path import SelectionPath, SelectionStep
 
 __all__ = ["backward_elimination", "forward_selection"]
 
+_SAME_SCALE = 1e-9  # of relative difference
 _TIE = 1e-3  # nats: about what the optimiser leaves
 
 
@@ -155,6 +157,9 @@ def _walk(
             f"alone and is worth its price of {sets.price:g} nats an input: none is selected.",
             NoSignalWarning,
         )
+    chosen = np.zeros(sets.X.shape[1])
+    chosen[list(models[best].inputs)] = 1.0
+    warn_of_alike_columns(sets.order.alike, chosen)
     steps = [_step(models, tried, i) for i in range(len(models))]
     return SelectionPath(direction, tuple(steps), best, sets.price, sets.occam, sets.X.shape[1], sets.columns, stopped)
 
@@ -182,8 +187,8 @@ def _improves(model: InputSet, than: InputSet) -> bool:
 def _without_least_relevant(sets: InputSets, model: InputSet, reoptimise: bool) -> tuple[InputSet, dict[int, float]]:
     assert isinstance(model.kernel, ARD)
     scales = np.asarray(model.kernel.scales)
-    # of equal scales the last goes first, so that the ranking stays that of the columns
-    least = len(scales) - 1 - int(np.argmax(scales[::-1]))
+    widest = np.flatnonzero(scales >= (1.0 - _SAME_SCALE) * scales.max())
+    least = max(widest.tolist(), key=lambda i: sets.place[model.inputs[i]])
     inputs = model.inputs[:least] + model.inputs[least + 1 :]
     kernel = ARD(tuple(np.delete(scales, least)))
     if reoptimise:
@@ -228,7 +233,7 @@ def _rescaled(kernel: Kernel | None, factor: float) -> Kernel:
 
 def _best_of(sets: InputSets, options: dict[int, InputSet], *, reverse: bool) -> tuple[InputSet, dict[int, float]]:
     """The option of the largest score, optimised once more from several widths; of equal ones the first stays."""
-    order = sorted(options, reverse=reverse)
+    order = sorted(options, key=lambda column: sets.place[column], reverse=reverse)
     best = max(order, key=lambda column: round(options[column].score, 6))
     found = (
         options[best] if sets.family == "linear" else max(options[best], sets.whole(options[best].inputs), key=_score)

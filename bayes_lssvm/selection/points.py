@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
+from ..base.canonical import canonical_order
 from ..base.errors import require_positive
 from ..base.memory import require_matrices
 from ..base.scikit import check_X_y
@@ -43,6 +44,7 @@ __all__ = ["PruningPath", "PruningStep", "prune"]
 RULES = ("smallest", "negative")
 RETUNE = ("hyperparameters", "kernel", "nothing")
 _FEWEST = 2  # of each class
+_DIGITS = 9  # of support values that are told apart
 
 
 @dataclass(frozen=True)
@@ -191,6 +193,7 @@ def prune(
     require_matrices(len(X), 6, "Prune a random subset.")
     models = _Models(Objective(X, y, occam, as_prior_sd(prior_sd)), validation, retune, seed)
     start = as_kernel(kernel, X.shape[1])
+    place = np.argsort(canonical_order(X, y).rows)  # by which ties are broken, so that the order of rows has no say
     step = models.step(np.arange(len(y)), models.tuned(start, np.arange(len(y)), refine_first))
     nothing = "The evidence of the points that are left says that there is no signal."
     steps, stopped = [step], nothing if step.status == "no signal" else ""
@@ -200,7 +203,7 @@ def prune(
     bar = tqdm(total=len(y), desc="pruning", unit=" points", disable=None if progress else True, leave=False)
     with bar:
         while not stopped:
-            remove = _removed(steps[-1], y, rule, fraction)
+            remove = _removed(steps[-1], y, place, rule, fraction)
             kept = steps[-1].kept[~remove]
             if not remove.any():
                 stopped = "No support value is negative any more."
@@ -230,12 +233,14 @@ def _reference(step: PruningStep) -> float:
     return step.accuracy if step.validation_accuracy is None else step.validation_accuracy
 
 
-def _removed(step: PruningStep, y: Array, rule: str, fraction: float) -> AnyArray:
+def _removed(step: PruningStep, y: Array, place: AnyArray, rule: str, fraction: float) -> AnyArray:
     if rule == "negative":
         return y[step.kept] * step.alpha < 0.0
     count = max(1, round(fraction * len(step.kept)))
     remove = np.zeros(len(step.kept), dtype=bool)
-    remove[np.argsort(np.abs(step.alpha), kind="stable")[:count]] = True
+    size = np.abs(step.alpha)
+    rounded = np.round(size / size.max(), _DIGITS) if size.any() else size
+    remove[np.lexsort((place[step.kept], rounded))[:count]] = True
     return remove
 
 

@@ -18,6 +18,7 @@ from bayes_lssvm.levels.level3 import evidence_of
 from bayes_lssvm.levels.moderation import log_odds
 from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 from bayes_lssvm.marginal import HyperPosterior, laplace_evidence, marginalise
+from bayes_lssvm.marginal.density import Level2Density
 from bayes_lssvm.marginal.export import PosteriorFileError, latent_draws
 from bayes_lssvm.marginal.predictions import NodePredictor, PredictionNode, _Interpolation, gauss_rule, rows_of_draws
 from bayes_lssvm.marginal.rules.design import corners, design
@@ -576,6 +577,16 @@ def test_the_error_estimate_holds_for_smooth_integrands_and_for_corners():
             estimate = error_after(changes[k], changes[k - 1])
             assert abs(logs[k + 1] - np.log(exact)) <= estimate + 1e-13
         assert error_after(changes[1], changes[0]) < changes[1] or exact > 3  # the square is used where it holds
+
+
+@pytest.mark.parametrize("log_mu", [-800.0, 900.0])
+def test_a_line_search_may_look_beyond_doubles(ripley_standardised, log_mu):
+    X, y = ripley_standardised
+    density = Level2Density(TridiagonalReduction.from_kernel_matrix(RBF(1.0)(X), y), HyperPrior().components(0))
+    found = density.value_and_gradient(np.array([log_mu, 0.0]))
+    assert np.isfinite(found.value)
+    assert np.isfinite(found.gradient).all()
+    assert found.gradient[0] * log_mu < 0.0  # and turns back
 
 
 def test_laplace_survives_a_search_that_looks_at_no_signal_at_all(ripley_standardised):

@@ -68,8 +68,9 @@ class _Marginal:
     """log p(D | θ) + log p(log θ) with μ and ζ integrated out, at points z of the design's coordinates."""
 
     def __init__(self, density: Density, mode: Mode, progress: bool) -> None:
-        covariance = mode.covariance[2:, 2:]  # of log θ, with μ and ζ free
-        values, vectors = np.linalg.eigh(covariance)
+        order = density.ordered()[1][2:]  # in which axes have the same signs, whatever the order of the columns
+        values, vectors = np.linalg.eigh(mode.covariance[np.ix_(order, order)])  # of log θ, with μ and ζ free
+        vectors = vectors[np.argsort(order)]
         self.density, self.centre, self.scale = density, mode.position[2:], vectors * np.sqrt(values)
         self.log_volume = 0.5 * float(np.log(values).sum())
         n = 1 + 2 * len(self.centre) + sum(len(design(len(self.centre), r)[0]) for r in (_RADIUS, _WIDER_RADIUS))

@@ -13,7 +13,7 @@ from ...base.errors import BayesLSSVMWarning, warn
 from ...base.typing import AnyArray, Array
 from ...levels.level3 import evaluate
 from ...linalg.reduction import Reduction
-from ..gaussian import find_modes
+from ..gaussian import factor_in_order, find_modes
 from ..log_mu import DEEP_ENOUGH
 from ..posterior import HyperPosterior, Sampler, with_gamma
 from ..predictions import PredictionNode, gauss_rule, rows_of_gaussian
@@ -176,7 +176,7 @@ def by_laplace(request: Request, record: dict[str, Any]) -> HyperPosterior:
             BayesLSSVMWarning,
         )
     warn_of_tail(tail_of_gamma(request, mode.position, mode.log_mass))
-    factor = np.linalg.cholesky(mode.covariance)
+    factor = factor_in_order(mode.covariance, request.density.ordered()[1])
     dimension = len(mode.position)
 
     def draw(uniforms: Array) -> Array:
@@ -207,7 +207,7 @@ def _nodes_of_gaussian(request: Request, mean: Array, covariance: Array) -> tupl
     else:
         z, log_weights = design(request.n_kernel, 1.1)
         weights = np.exp(log_weights - 0.5 * (z**2).sum(axis=1))
-    factor = np.linalg.cholesky(covariance[2:, 2:])
+    factor = factor_in_order(covariance[2:, 2:], request.density.ordered()[1][2:] - 2)
     gain = np.linalg.solve(covariance[2:, 2:], covariance[2:, :2]).T
     given = covariance[:2, :2] - gain @ covariance[2:, :2]
     found = []

@@ -1,0 +1,168 @@
+"""The same data in other orders and units, and under other names: the same answer, or a warning that names a tie."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from bayes_lssvm import BayesianLSSVC, BayesianLSSVR, FullyBayesianLSSVC, FullyBayesianLSSVR, TiedOptimaWarning
+from bayes_lssvm.estimators.selector import EvidenceSelector
+from bayes_lssvm.estimators.sparse import SparseLSSVC
+from bayes_lssvm.kernels import ARD, RBF, Linear
+
+TOLERANCE = 1e-6
+ALIKE = ("evidence", "press", "press-br", "press-laplace", "press-curvature", "loo")
+KERNELS = ("rbf", "ard", "linear", "poly2", "sum", "ard sum")
+KINDS = ("classes", "numbers", "many classes", "posterior of classes", "posterior of numbers", "sparse", "selector")
+SHARES = (0.28, 0.28, 0.14, 0.09, 0.09, 0.06, 0.06)
+
+
+class Case(NamedTuple):
+    """Data, new inputs, and what makes a model of them."""
+
+    X: Any
+    y: Any
+    new: Any
+    make: Callable[[], Any]
+    what: str
+
+
+class Change(NamedTuple):
+    """The same data in another form; `columns` and `classes` say where the first ones' stand now."""
+
+    name: str
+    X: Any
+    y: Any
+    new: Any
+    columns: Any = None
+    classes: Any = None
+
+
+def problem(seed: int) -> Case:
+    rng = np.random.default_rng([seed, 15])
+    kind = str(rng.choice(KINDS, p=SHARES))
+    n, d = int(rng.integers(12, 21)), int(rng.integers(2, 4))
+    n += 8 * (kind == "many classes") - 4 * kind.startswith("posterior")
+    X = rng.normal(size=(n, d))
+    if rng.random() < 0.2:
+        X = rng.integers(0, 3, size=(n, d)).astype(float)  # columns of the same values, rows that repeat
+        X[:2] = [[0.0] * d, [2.0] * d]
+    z = np.sin(2.0 * X[:, 0]) + 0.7 * X[:, 1] + rng.choice([0.1, 0.5, 2.0]) * rng.normal(size=n)
+    X = X * 10.0 ** rng.uniform(-3, 3, size=d) + rng.choice([0.0, 3.0], size=d)
+    y = z
+    if kind == "many classes":
+        y = np.array(["a", "b", "c", "d"])[np.digitize(z, np.quantile(z, [0.3, 0.55, 0.8]))]
+    elif not kind.endswith("numbers"):
+        y = np.where(z > np.quantile(z, rng.choice([0.5, 0.7])), "ja", "nein")
+    new = X[rng.integers(0, n, size=8)] + 0.3 * X.std(axis=0) * rng.normal(size=(8, d))
+    make, how = _model(kind, d, rng)
+    return Case(X, y, new, make, f"seed {seed}, {kind}, {how}, {n} × {d}")
+
+
+def _model(kind: str, d: int, rng: np.random.Generator) -> tuple[Callable[[], Any], str]:
+    criterion, name = str(rng.choice(ALIKE)), str(rng.choice(KERNELS))
+    if kind == "numbers" and criterion == "loo":
+        criterion = "evidence"
+    if criterion == "press-laplace":
+        name = "ard"
+    elif criterion == "press-curvature":
+        name = str(rng.choice(["rbf", "ard"]))
+    kernel = {"sum": RBF(1.0) + Linear(), "ard sum": ARD((1.0,) * d) + Linear()}.get(name, name)
+    prior = None if rng.random() < 0.7 else "flat"
+    if kind in ("classes", "numbers"):
+        design = BayesianLSSVC if kind == "classes" else BayesianLSSVR
+        return lambda: design(kernel, criterion=criterion, prior=prior), f"{criterion} of {name}, prior {prior}"
+    if kind == "many classes":
+        coding, shared = str(rng.choice(["ovo", "ova", "moc", "ecoc"])), bool(rng.integers(2))
+        name = str(rng.choice(["rbf", "linear", "poly2"] if not shared else ["rbf", "ard", "linear"]))
+        return (
+            lambda: BayesianLSSVC(name, coding=coding, shared_kernel=shared, prior=prior),
+            f"{coding}, {name}, shared {shared}, prior {prior}",
+        )
+    if kind == "posterior of classes":
+        name = str(rng.choice(["rbf", "linear", "poly2"]))
+        return lambda: FullyBayesianLSSVC(name), name
+    if kind == "posterior of numbers":
+        name, method = [("rbf", "quadrature"), ("ard", "laplace"), ("ard", "ccd")][int(rng.integers(3))]
+        return lambda: FullyBayesianLSSVR(name, method=method), f"{name}, {method}"
+    if kind == "sparse":
+        rule, name = str(rng.choice(["smallest", "negative"])), str(rng.choice(["rbf", "ard"]))
+        return lambda: SparseLSSVC(name, rule=rule), f"{rule}, {name}"
+    direction = str(rng.choice(["backward", "forward", "ard"]))
+    return lambda: EvidenceSelector(direction), direction
+
+
+def changes(case: Case, seed: int) -> list[Change]:
+    rng = np.random.default_rng([seed, 51])
+    X, y, new = case.X, case.y, case.new
+    rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
+    units = 10.0 ** rng.uniform(-3, 3, size=X.shape[1])
+    found = [
+        Change("rows", X[rows], y[rows], new),
+        Change("columns", X[:, columns], y, new[:, columns], columns=columns),
+        Change("units", X * units, y, new * units),
+    ]
+    if y.dtype.kind == "U":
+        names, others = np.unique(y), rng.permutation(["p", "q", "r", "s"])[: len(np.unique(y))]
+        renamed = dict(zip(names.tolist(), others.tolist(), strict=True))
+        found.append(Change("names", X, np.array([renamed[v] for v in y]), new, classes=np.argsort(others)))
+    return found
+
+
+def answers(model: Any, X, y, new) -> tuple[dict[str, Any], bool]:
+    """What a fit says that has no order in it, and whether it has warned of a tie."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+        found: dict[str, Any] = {}
+        if isinstance(model, EvidenceSelector):
+            found["support"] = model.support_.astype(float)
+        elif hasattr(model, "predict_proba"):
+            found["probabilities"] = model.predict_proba(new)
+        else:
+            mean, std = model.predict(new, return_std=True)
+            found["mean"], found["std"] = (mean - np.mean(y)) / np.std(y), std / np.std(y)
+        if getattr(model, "press_", None) is not None:
+            found["criterion"] = np.array(model.press_.value)
+        elif hasattr(model, "log_evidence_"):
+            found["log evidence"] = np.array(model.log_evidence_)
+    return found, any(issubclass(w.category, TiedOptimaWarning) for w in said)
+
+
+def difference(first: dict[str, Any], second: dict[str, Any], change: Change) -> float:
+    worst = 0.0
+    for name, one in first.items():
+        other = second[name]
+        if name == "support" and change.columns is not None:
+            other = other[np.argsort(change.columns)]
+        if name == "probabilities" and change.classes is not None:
+            other = other[:, np.argsort(change.classes)]
+        worst = max(worst, float(np.max(np.abs(one - other) / np.maximum(1.0, np.abs(one)))))
+    return worst
+
+
+def differences(seed: int) -> tuple[str, dict[str, float]]:
+    """What was fitted, and by how much each change of the data changes the answer, where no tie was named."""
+    case = problem(seed)
+    first, tied = answers(case.make(), case.X, case.y, case.new)
+    found = {}
+    for change in changes(case, seed):
+        second, also_tied = answers(case.make(), change.X, change.y, change.new)
+        found[change.name] = 0.0 if tied or also_tied else difference(first, second, change)
+    return case.what, found
+
+
+def test_order_units_and_names_have_no_say(cases):
+    for seed in cases(20):
+        what, found = differences(seed)
+        assert max(found.values()) < TOLERANCE, (what, found)
+
+
+@pytest.mark.parametrize("y", [np.array([1.0, 1.0, 1.0, 2.0]), np.array([1.0, -1.0, 2.0, -2.0])])
+def test_a_difference_would_be_seen(y):
+    one, other = {"mean": y}, {"mean": y + np.array([0.0, 0.0, 0.0, 1e-5])}
+    assert difference(one, other, Change("rows", None, None, None)) > TOLERANCE
