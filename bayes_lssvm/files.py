@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from .base.archive import ModelFileError, open_state
 from .estimators.classifier import BayesianLSSVC
+from .estimators.fully_bayesian import FullyBayesianLSSVC, FullyBayesianLSSVR
 from .estimators.regressor import BayesianLSSVR
 from .estimators.state import save
 from .multiclass.decodings import DECODINGS
 
 __all__ = ["ModelFileError", "load", "save"]
 
-_CLASSES: dict[str, type[BayesianLSSVC] | type[BayesianLSSVR]] = {
+Model = BayesianLSSVC | BayesianLSSVR | FullyBayesianLSSVC | FullyBayesianLSSVR
+
+_CLASSES: dict[str, Any] = {
     "BayesianLSSVC": BayesianLSSVC,
     "BayesianLSSVR": BayesianLSSVR,
+    "FullyBayesianLSSVC": FullyBayesianLSSVC,
+    "FullyBayesianLSSVR": FullyBayesianLSSVR,
 }
 
 
-def load(path: str | Path) -> BayesianLSSVC | BayesianLSSVR:
+def load(path: str | Path) -> Model:
     """Read a model that `save` wrote.
 
     A file from elsewhere can be opened safely: nothing in it is run, and it takes no more memory than a model of its
@@ -30,19 +36,20 @@ def load(path: str | Path) -> BayesianLSSVC | BayesianLSSVR:
         kind = state.header["estimator"]
         if kind not in tuple(_CLASSES):
             raise ValueError(f"it holds an estimator of an unknown kind, {kind!r}")
-        model = _CLASSES[kind]._from_state(state)
+        model: Model = _CLASSES[kind]._from_state(state)
         _require_predictions(model)
         return model
 
 
-def _require_predictions(model: BayesianLSSVC | BayesianLSSVR) -> None:
+def _require_predictions(model: Model) -> None:
     """Refuse a model that cannot predict at the mean of its inputs: settings and arrays are then not of one model."""
-    if isinstance(model, BayesianLSSVC) and model.decoding not in tuple(DECODINGS):
+    if isinstance(model, BayesianLSSVC | FullyBayesianLSSVC) and model.decoding not in tuple(DECODINGS):
         raise ValueError(f"there is no decoding {model.decoding!r}")
     names = model.__dict__.pop("feature_names_in_", None)
     with np.errstate(all="ignore"):
         rows = model.standardiser_.mean[None]
-        found = model.predict(rows) if isinstance(model, BayesianLSSVR) else model.decision_function(rows)
+        classes = isinstance(model, BayesianLSSVC | FullyBayesianLSSVC)
+        found = model.decision_function(rows) if classes else model.predict(rows)
     if not np.isfinite(found).all():
         raise ValueError("its predictions are not finite numbers")
     if names is not None:

@@ -16,6 +16,7 @@ from tqdm.auto import tqdm
 
 from ..base.memory import require_matrices
 from ..base.scikit import check_X_y
+from ..base.text import html_table
 from ..base.typing import Array
 from ..kernels import Kernel, as_kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD, Level3, as_prior_sd, evaluate
@@ -102,6 +103,16 @@ class Comparison:
             }
             for i, c in enumerate(self.candidates)
         ]
+
+    def __repr__(self) -> str:
+        """One line: how many kernels, and the best."""
+        share = float(self.probabilities[0])
+        return f"Comparison({len(self)} kernels, best {self.best.kernel!s} with probability {share:.3g})"
+
+    def _repr_html_(self) -> str:
+        """The table of `rows`, for notebooks."""
+        rows = self.rows()
+        return html_table(repr(self), tuple(rows[0]), [tuple(row.values()) for row in rows])
 
     def __str__(self) -> str:
         header = (
