@@ -141,8 +141,8 @@ class LaplaceFigures:
 def laplace_figures(
     model: Callable[..., Any],
     args: tuple[Any, ...] = (),
-    kwargs: Mapping[str, Any] | None = None,
     *,
+    kwargs: Mapping[str, Any] | None = None,
     starts: int = 10,
     draws: int = 2000,
     seed: int = 0,

@@ -183,8 +183,8 @@ def _html_table(header: tuple[str, ...], rows: Any) -> str:
 def trust_model(
     model: Callable[..., Any],
     args: tuple[Any, ...] = (),
-    kwargs: Mapping[str, Any] | None = None,
     *,
+    kwargs: Mapping[str, Any] | None = None,
     sample: bool = True,
     chains: int = 4,
     warmup: int = 500,
@@ -193,6 +193,7 @@ def trust_model(
     n_importance: int = 2000,
     seed: int = 0,
     chunk: int = DEFAULT_CHUNK,
+    progress: bool = True,
 ) -> ModelTrust:
     """Tell whether Laplace's approximation of a NumPyro model can be trusted.
 
@@ -214,17 +215,26 @@ def trust_model(
         Of streams that are told apart by name.
     chunk : int
         Densities that are evaluated at a time; less needs less memory.
+    progress : bool
+        Show a bar of the chains, on a terminal.
     """
     began = time.perf_counter()
     density = UnconstrainedModel.of(model, tuple(args), kwargs or {}, chunk=chunk)
     figures = figures_of(density, starts, n_importance, seed)
     settings = {"model": density.title, "seed": seed, "chains": chains, "warmup": warmup, "draws": draws}
-    record = provenance(settings=settings | {"starts": starts, "n_importance": n_importance}, data=())
+    record = provenance(settings=settings | {"starts": starts, "n_importance": n_importance}, data=density.data)
     record["versions"] |= versions()
     found, bridged = None, None
     if sample:
         found = nuts(
-            density, figures.modes, seed=seed, chains=chains, warmup=warmup, draws=draws, thresholds=BELIEVABLE
+            density,
+            figures.modes,
+            seed=seed,
+            chains=chains,
+            warmup=warmup,
+            draws=draws,
+            progress=progress,
+            thresholds=BELIEVABLE,
         )
         bridged = _bridged(density, found, seed, record)
     believed = _believed(found, bridged, figures)
@@ -263,11 +273,18 @@ def _bridged(
 def _believed(
     found: NutsDraws | None, bridged: EvidenceEstimate | None, figures: LaplaceFigures
 ) -> EvidenceEstimate | None:
-    """The bridge where its chains mixed, else importance sampling where its k̂ is small, else nothing."""
-    if found is not None and bridged is not None and found.diagnostics.ok and bridged.standard_error < _LARGEST_ERROR:
-        return bridged
+    """The bridge where its chains mixed, else importance sampling where its k̂ is small, else nothing.
+
+    Chains may all have ended at one of several modes, where nothing in them tells; importance sampling has been told of
+    the others.
+    """
     weighted = figures.weighted
-    return weighted if weighted is not None and weighted.standard_error < _LARGEST_ERROR else None
+    if weighted is not None and not weighted.standard_error < _LARGEST_ERROR:
+        weighted = None
+    if found is None or bridged is None or not (found.diagnostics.ok and bridged.standard_error < _LARGEST_ERROR):
+        return weighted
+    missed = len(figures.modes) > 1 and disagreement(bridged, weighted) < -DISAGREEMENT_LIMIT
+    return weighted if missed else bridged
 
 
 def _parameters(figures: LaplaceFigures, found: NutsDraws | None) -> tuple[ParameterRow, ...]:

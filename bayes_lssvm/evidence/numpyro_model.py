@@ -99,6 +99,13 @@ class UnconstrainedModel:
         return str(getattr(self.model, "__name__", repr(self.model)))
 
     @property
+    def data(self) -> tuple[AnyArray, ...]:
+        """The arrays among the arguments, for provenance."""
+        import jax
+
+        return tuple(np.asarray(leaf) for leaf in jax.tree.leaves((self.args, self.kwargs)) if hasattr(leaf, "dtype"))
+
+    @property
     def names(self) -> tuple[str, ...]:
         """One name for each unconstrained parameter: the site's, with an index where it has several."""
         return scalar_names({site.name: site.unconstrained for site in self.sites})

@@ -8,6 +8,7 @@ standard Gaussian in z, and warm-up is short. Without a mode m = 0 and L = I, an
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -49,6 +50,7 @@ def nuts(
     warmup: int = 500,
     draws: int = 1000,
     target_accept: float = 0.9,
+    progress: bool = True,
     thresholds: Thresholds | None = None,
 ) -> NutsDraws:
     """Draw from the posterior of a model.
@@ -63,6 +65,8 @@ def nuts(
     chains, warmup, draws : int
         Chains, steps of adaptation of each, and draws of each after them.
     target_accept : float
+    progress : bool
+        Show a bar, on a terminal.
     thresholds : Thresholds, optional
         What the chains are checked against.
     """
@@ -86,7 +90,7 @@ def nuts(
             num_samples=draws,
             num_chains=chains,
             chain_method="vectorized",
-            progress_bar=False,
+            progress_bar=progress and sys.stderr.isatty(),
         )
         key = jax.random.fold_in(jax.random.key(seed), _CHAINS_KEY)
         start = jnp.asarray(z if chains > 1 else z[0])

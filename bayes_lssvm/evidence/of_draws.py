@@ -58,10 +58,10 @@ class Problem(NamedTuple):
 
 def log_evidence(
     model: Callable[..., Any],
-    args: tuple[Any, ...] = (),
-    kwargs: Mapping[str, Any] | None = None,
-    *,
+    args: Any = (),
     draws: Any = None,
+    *,
+    kwargs: Mapping[str, Any] | None = None,
     sampled: Any = None,
     names: Sequence[str] | None = None,
     bounds: BoundsGiven | None = None,
@@ -83,7 +83,8 @@ def log_evidence(
         A NumPyro model, with its handlers (`reparam`, `condition`, `mask`, `scale`) around it; or a plain log density,
         log p(D, θ) with all constants, that maps points of shape (m, d) to (m,).
     args, kwargs : tuple and dict
-        What a NumPyro model was sampled with, observed data included. A plain log density has none.
+        What a NumPyro model was sampled with, observed data included. A plain log density has none, and its draws may
+        stand here.
     draws, sampled : array, dict, MCMC or DataTree
         Draws after warm-up, in the order in which they were made; either name will do. A plain log density takes an
         array of shape (chains, n, d) or (n, d). Both kinds take {name: array of shape (chains, n, …)}, a
@@ -128,15 +129,20 @@ def log_evidence(
     options: dict[str, Any] = {"seed": seed, "warp": warp, "swap_halves": swap_halves, "n_proposals": n_proposals}
     record = provenance(settings={**of, **options, "n_importance": n_importance}, data=(problem.points,))
     record["versions"] |= problem.versions
-    estimates = []
+    estimates, missing = [], ""
     for method in methods:
         if method == "bridge":
             found = bridge(problem.points, problem.log_density, **options)
             estimates.append(as_estimate(found, record))
-        else:
+            continue
+        try:
             fitted = moments(problem.points, len(problem.names))
             estimates.append(importance(problem.log_density, [fitted], seed=seed, n=n_importance, **of))
-    return _compared(problem, tuple(estimates), record)
+        except ValueError as error:
+            if method == methods[0]:
+                raise
+            missing = f"There is no cross-check by importance sampling: {error}"
+    return _compared(problem, tuple(estimates), record, missing)
 
 
 def _check_methods(methods: Sequence[str]) -> None:
@@ -160,7 +166,11 @@ def _problem(
     seed: int,
 ) -> Problem:
     if not callable(model):
-        raise ValueError(f"The model must be a NumPyro model or a log density, got {type(model).__name__}.")
+        raise ValueError(
+            f"The model must be a NumPyro model or a log density, got {type(model).__name__}; draws come after it."
+        )
+    if not isinstance(args, tuple | list) and draws is None and sampled is None:
+        args, draws = (), args
     if not isinstance(args, tuple | list):
         raise ValueError(f"args must be a tuple of the model's arguments, got {type(args).__name__}.")
     if draws is not None and sampled is not None:
@@ -228,7 +238,9 @@ def as_estimate(found: BridgeEstimate, record: dict[str, Any]) -> EvidenceEstima
     return EvidenceEstimate(found.log_z, found.standard_error, "bridge sampling", diagnostics, record)
 
 
-def _compared(problem: Problem, estimates: tuple[EvidenceEstimate, ...], record: dict[str, Any]) -> LogEvidence:
+def _compared(
+    problem: Problem, estimates: tuple[EvidenceEstimate, ...], record: dict[str, Any], missing: str
+) -> LogEvidence:
     by_method = {estimate.method: estimate for estimate in estimates}
     bridged, weighted = by_method.get("bridge sampling"), by_method.get("importance sampling")
     k_hat = float("nan") if weighted is None else float(weighted.diagnostics["k_hat"])
@@ -245,6 +257,7 @@ def _compared(problem: Problem, estimates: tuple[EvidenceEstimate, ...], record:
         sentences.append(words)
     elif weighted is not None and bridged is not None:
         sentences.append(f"Importance sampling cannot vouch for the bridge: its k̂ is {k_hat:.2f} (0.7 is the limit).")
+    sentences += [missing] if missing else []
     sentences += [f"Concern: {concern}." for concern in concerns if concern not in sentences]
     return LogEvidence(
         value=first.log_z,

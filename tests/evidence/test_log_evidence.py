@@ -128,7 +128,7 @@ def test_a_hierarchical_model_against_quadrature():
     """Ten parameters, the effects not centred by NumPyro's own handler."""
     exact, draws = eight_schools_by_quadrature(np.random.default_rng(0))
     model = handlers.reparam(eight_schools, config={"effect": LocScaleReparam(0.0)})
-    found = log_evidence(model, (SCHOOLS,), {"error": ERRORS}, draws=draws, seed=0)
+    found = log_evidence(model, (SCHOOLS,), draws, kwargs={"error": ERRORS}, seed=0)
     assert close(found, exact, largest_error=0.02)
     assert found.dim == 10
     assert "effect_decentered[7]" in found.names
@@ -222,7 +222,7 @@ def test_a_plain_density_with_an_array_and_bounds():
     found = log_evidence(log_density, draws=points, bounds=[(0.0, np.inf), (0.0, 1.0), (-np.inf, np.inf)], seed=2)
     assert close(found, 4.0, largest_error=0.01)
     assert abs(found["importance"].log_z - 4.0) < 3.5 * found["importance"].standard_error
-    by_column = log_evidence(log_density, draws=points, bounds={0: (0.0, np.inf), 1: (0.0, 1.0)}, seed=2)
+    by_column = log_evidence(log_density, points, bounds={0: (0.0, np.inf), 1: (0.0, 1.0)}, seed=2)
     assert by_column == found
     below = log_evidence(lambda x: log_density(-x), draws=-points, bounds=[(-np.inf, 0.0), (-1.0, 0.0), (-9e9, 9e9)])
     assert close(below, 4.0, largest_error=0.01)
@@ -279,6 +279,14 @@ def test_two_methods_that_disagree_warn():
     assert abs(found.disagreement) > 4
     assert abs(found["importance"].log_z) < 3.5 * found["importance"].standard_error
     assert any("differ by" in concern for concern in found.concerns)
+
+
+def test_too_few_draws_for_a_cross_check_leave_the_bridge():
+    draws = np.random.default_rng(0).standard_normal((2, 100, 30))
+    found = log_evidence(lambda x: stats.norm.logpdf(x).sum(axis=1), draws)
+    assert abs(found.value) < 4 * found.standard_error
+    assert np.isnan(found.k_hat)
+    assert "no cross-check by importance sampling: draws must be 300 or more" in str(found)
 
 
 def test_the_result_as_text_as_html_and_as_data():

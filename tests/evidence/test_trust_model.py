@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
@@ -9,9 +11,12 @@ import pytest
 from scipy.special import gammaln
 
 from bayes_lssvm import trust_model
-from bayes_lssvm.evidence import laplace_figures
+from bayes_lssvm.evidence import EvidenceEstimate, laplace_figures
 from bayes_lssvm.evidence.laplace import find_modes, next_order
+from bayes_lssvm.evidence.model_trust import _believed
 from bayes_lssvm.evidence.numpyro_model import UnconstrainedModel
+from bayes_lssvm.evidence.nuts import NutsDraws
+from bayes_lssvm.sampling.diagnostics import diagnose
 from tests.evidence.conjugate import normal_normal, regression
 from tests.evidence.known_models import known_models
 
@@ -103,6 +108,19 @@ def test_the_report_as_text_as_html_and_as_data(mixture_report):
     assert record["verdict"] == "doubtful"
     assert record["figures"]["n_modes"] == 2
     assert mixture_report.draws.shape == (4, 300, 2)
+
+
+def test_chains_that_all_ended_at_one_of_two_modes_are_not_believed(mixture_report):
+    """Half of the integral, with chains that mixed: importance sampling knows of the other half."""
+    figures = mixture_report.figures
+    half = EvidenceEstimate(figures.weighted.log_z - np.log(2.0), 0.003, "bridge sampling", {}, {})
+    whole = replace(half, log_z=figures.weighted.log_z + 0.001)
+    chains = np.random.default_rng(0).standard_normal((4, 500))
+    mixed = NutsDraws(np.zeros((4, 500, 2)), diagnose({"x": chains}))
+    assert mixed.diagnostics.ok
+    assert _believed(mixed, half, figures) is figures.weighted
+    assert _believed(mixed, whole, figures) is whole
+    assert _believed(mixed, half, replace(figures, modes=figures.modes[:1])) is half
 
 
 def test_without_sampling_a_gaussian_is_good():
