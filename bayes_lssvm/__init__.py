@@ -29,18 +29,21 @@ if TYPE_CHECKING:
         TiedOptimaWarning,
     )
     from .estimators import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR, FullyBayesianLSSVC, FullyBayesianLSSVR
+    from .estimators.averaged import AveragedLSSVC, AveragedLSSVR
+    from .estimators.comparing import Comparison, compare
     from .estimators.selector import EvidenceSelector
     from .estimators.sparse import SparseLSSVC
     from .evidence import LogEvidence, ModelTrust, log_evidence, trust_model
     from .files import ModelFileError, load, save
     from .marginal import HyperPosterior, marginalise
     from .marginal.ladder import ladder
-    from .search.comparison import Comparison, compare
     from .trust import TrustReport, trust
 
 __all__ = [
     "LSSVC",
     "LSSVR",
+    "AveragedLSSVC",
+    "AveragedLSSVR",
     "BayesLSSVMWarning",
     "BayesianLSSVC",
     "BayesianLSSVR",
@@ -87,7 +90,9 @@ _HOMES = {
         "NotPositiveSemidefiniteError",
         "TiedOptimaWarning",
     ),
+    "estimators.averaged": ("AveragedLSSVC", "AveragedLSSVR"),
     "estimators.classifier": ("BayesianLSSVC",),
+    "estimators.comparing": ("Comparison", "compare"),
     "estimators.fully_bayesian": ("FullyBayesianLSSVC", "FullyBayesianLSSVR"),
     "estimators.plain": ("LSSVC", "LSSVR"),
     "estimators.regressor": ("BayesianLSSVR",),
@@ -97,12 +102,11 @@ _HOMES = {
     "files": ("ModelFileError", "load", "save"),
     "marginal": ("HyperPosterior", "marginalise"),
     "marginal.ladder": ("ladder",),
-    "search.comparison": ("Comparison", "compare"),
     "trust": ("TrustReport",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
-    *("base", "cli", "datasets", "estimators", "evidence", "files", "kernels", "levels", "linalg"),
+    *("base", "cli", "comparison", "datasets", "estimators", "evidence", "files", "kernels", "levels", "linalg"),
     *("marginal", "multiclass", "press", "priors", "sampling", "search", "selection"),
 )
 

@@ -14,10 +14,10 @@ from ..base.standardisation import Standardiser
 from ..base.text import InputError
 from ..estimators.choice import check_criterion
 from ..estimators.classifier import BayesianLSSVC
+from ..estimators.comparing import compare
 from ..estimators.regressor import BayesianLSSVR
 from ..files import save
 from ..multiclass.decodings import PROBABILISTIC
-from ..search.comparison import compare
 from .grammar import class_prior_from, parse_kernel
 from .output import STDOUT, check_output, emit_json, emit_text, rows_of, say, writing
 from .report import record, report
@@ -54,21 +54,40 @@ def run_fit(args: argparse.Namespace) -> None:
 
 def run_compare(args: argparse.Namespace) -> None:
     """Rank kernels by their evidence."""
-    training = read_training(args.data, args.target, args.task, args.ignore)
+    training = read_training(args.data, args.target, args.task, args.ignore, many_classes=True)
     kernels = [parse_kernel(text, len(training.inputs))[0] for text in args.kernels]
+    maximised = args.kernel_parameters == "maximised"
+    if maximised and len(training.counts) > 2:
+        raise InputError(f"--kernel-parameters maximised is for two classes, and {training.source} has more.")
+    if maximised and args.prior_sensitivity:
+        raise InputError("--prior-sensitivity needs kernel parameters with a prior: --kernel-parameters integrated.")
+    if not maximised and not args.occam:
+        raise InputError("--no-occam is for --kernel-parameters maximised; an integral has its Occam factor in it.")
     require_matrices(len(training.X), 6, "Compare on a random subset of the rows.")
-    y = training.y
-    if training.task == "classification":
-        y = np.where(y == max(training.counts), 1.0, -1.0)
     with spoken_warnings() as sentences:
         X = Standardiser.fit(training.X, training.inputs)(training.X)
-        comparison = compare(X, y, kernels, refine=args.refine, occam=args.occam, seed=args.seed)
+        comparison = compare(
+            X,
+            training.y,
+            kernels,
+            kernel_parameters=args.kernel_parameters,
+            task=training.task,
+            refine=args.refine,
+            occam=args.occam,
+            seed=args.seed,
+        )
+        sensitivity = comparison.prior_sensitivity() if args.prior_sensitivity else None
     if args.json:
         facts = {"version": __version__, "task": training.task, "data": training.record()}
         settings = {"refined": args.refine, "occam": args.occam, "seed": args.seed}
-        emit_json(facts | settings | {"kernels": comparison.rows(), "warnings": sentences})
+        settings["kernel_parameters"] = args.kernel_parameters
+        rows = {"kernels": comparison.rows()}
+        if sensitivity is not None:
+            rows["prior_sensitivity"] = sensitivity.rows()
+        emit_json(facts | settings | rows | {"warnings": sentences})
     else:
-        emit_text(rows_of([*training.describe(), ("task", training.task)]) + f"\n\n{comparison}")
+        table = comparison if sensitivity is None else sensitivity
+        emit_text(rows_of([*training.describe(), ("task", training.task)]) + f"\n\n{table}")
 
 
 def _estimator(args: argparse.Namespace, training: Training) -> Model:

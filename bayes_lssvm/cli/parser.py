@@ -16,6 +16,7 @@ from .choices import (
     DECODINGS,
     DIRECTIONS,
     KERNEL_NAMES,
+    KERNEL_PARAMETERS,
     METHODS,
     MODERATIONS,
     PRIORS,
@@ -97,7 +98,8 @@ examples:
 _COMPARE_EXAMPLES = """
 examples:
   bayes-lssvm compare data.csv --target y
-  bayes-lssvm compare data.csv --target y --kernels linear rbf linear+rbf --no-occam"""
+  bayes-lssvm compare data.csv --target y --kernels linear rbf linear+rbf --prior-sensitivity
+  bayes-lssvm compare data.csv --target y --kernel-parameters maximised --no-occam"""
 
 _TRUST_EXAMPLES = """
 examples:
@@ -267,6 +269,15 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
     kernels = ("linear", "poly2", "poly3", "rbf", "ard")
     parser.add_argument(
         "--kernels", nargs="+", default=list(kernels), metavar="KERNEL", help=f"default: {' '.join(kernels)}"
+    )
+    parser.add_argument(
+        "--kernel-parameters",
+        choices=KERNEL_PARAMETERS,
+        default="integrated",
+        help="integrated out, so that each is paid for, or maximised as in the papers (default integrated)",
+    )
+    parser.add_argument(
+        "--prior-sensitivity", action="store_true", help="the table under priors half and twice as wide, too"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.set_defaults(run=_later("fit", "run_compare"))

@@ -22,10 +22,10 @@ from ..multiclass.decodings import PROBABILISTIC
 from .binary import BinaryLSSVC
 from .choice import check_criterion
 from .common import ClassPrior
+from .comparing import ComparesKernels
 from .evidence import Prior
 from .multiclass import MulticlassLSSVC
 from .state import surface_state
-from .trusted import TrainingRows
 
 
 def _has_probabilities(model: BayesianLSSVC) -> bool:
@@ -37,7 +37,7 @@ def _has_probabilities(model: BayesianLSSVC) -> bool:
     )
 
 
-class BayesianLSSVC(BinaryLSSVC):
+class BayesianLSSVC(ComparesKernels, BinaryLSSVC):
     """LS-SVM classifier with everything inferred from the training data: no tuning, calibrated probabilities.
 
     Inputs are standardised (N − 1 standard deviation), kernel parameters chosen by level 3, μ and ζ by level 2, and
@@ -284,12 +284,6 @@ class BayesianLSSVC(BinaryLSSVC):
         """The classifier for more than two classes, if this is one."""
         check_is_fitted(self, "multiclass_")
         return self.multiclass_
-
-    def _training_rows(self) -> TrainingRows:
-        if (several := self._several()) is None:
-            return super()._training_rows()
-        kernel = as_kernel(self.kernel, self.n_features_in_)
-        return TrainingRows(*several.training_rows(), kernel, not self.refine, "classification")
 
     def _require_one_target(self, method: str, instead: str) -> None:
         if self._several() is not None:

@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base.typing import Array
 from .common import check_regression_targets
+from .comparing import ComparesKernels
 from .evidence import EvidenceLSSVM
 
 
-class BayesianLSSVR(RegressorMixin, EvidenceLSSVM):  # type: ignore[misc]
+class BayesianLSSVR(ComparesKernels, RegressorMixin, EvidenceLSSVM):  # type: ignore[misc]
     """LS-SVM regressor with everything inferred from the training data, and error bars.
 
     Parameters

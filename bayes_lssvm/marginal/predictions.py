@@ -302,6 +302,15 @@ class MixturePredictor:
         """Memory that keeping this takes."""
         return sum(predictor.bytes for predictor in self.predictors)
 
+    def moments(self, X_new: Array) -> tuple[Array, Array]:
+        """Mean and variance of new targets, noise included, by the law of total variance; each of shape (n,)."""
+        first, second = np.zeros(len(X_new)), np.zeros(len(X_new))
+        for part, node, own, outputs in self(X_new):
+            z, variance = node.latent_moments(own[0], outputs)
+            first[part] += node.weight * (z @ node.rows.weight)
+            second[part] += node.weight * ((variance + node.rows.inverse_zeta + z**2) @ node.rows.weight)
+        return first, np.maximum(second - first**2, 0.0)
+
     def __call__(self, X_new: Array) -> Iterator[tuple[slice, NodePredictor, Array, Array]]:
         """Chunks of the new points: each kernel's own variances, of shape (3, n, G), and outputs, of shape (n, G)."""
         for start in range(0, len(X_new), _CHUNK):

@@ -1,1 +1,1 @@
-"""The search for kernel parameters by the evidence, and the comparison of kernels."""
+"""The search for kernel parameters by the evidence."""

@@ -10,6 +10,7 @@ import pytest
 
 from bayes_lssvm.cli import choices
 from bayes_lssvm.estimators.choice import CRITERIA
+from bayes_lssvm.estimators.comparing import KERNEL_PARAMETERS
 from bayes_lssvm.estimators.selector import DIRECTIONS
 from bayes_lssvm.kernels import KERNEL_NAMES
 from bayes_lssvm.levels.moderation import MODERATIONS
@@ -24,6 +25,7 @@ def test_the_choices_are_those_of_the_library():
     assert choices.KERNEL_NAMES == KERNEL_NAMES
     assert choices.CRITERIA == CRITERIA
     assert choices.CODINGS == CODINGS
+    assert choices.KERNEL_PARAMETERS == KERNEL_PARAMETERS
     assert choices.DECODINGS == DECODINGS
     assert choices.MODERATIONS == MODERATIONS
     assert choices.DIRECTIONS == DIRECTIONS

@@ -90,7 +90,18 @@ REFUSED = {
         ["fit", "{heart}", "--target", "heart_disease", "--criterion", "press", "--no-refine"],
         "nothing to do",
     ),
-    "compare of three": (["compare", "{wine}", *WINE[:4]], "this command is for two classes"),
+    "maximised of three": (
+        ["compare", "{wine}", *WINE[:4], "--kernel-parameters", "maximised"],
+        "--kernel-parameters maximised is for two classes",
+    ),
+    "an integral without its Occam factor": (
+        ["compare", "{wine}", *WINE[:4], "--no-occam"],
+        "--no-occam is for --kernel-parameters maximised",
+    ),
+    "a prior of maximised parameters": (
+        ["compare", "{heart}", "--target", "heart_disease", "--kernel-parameters", "maximised", "--prior-sensitivity"],
+        "--prior-sensitivity needs kernel parameters with a prior",
+    ),
     "select of three": (["select", "{wine}", *WINE[:4]], "this command is for two classes"),
     "select by other scales": (
         ["select", "{heart}", "--target", "heart_disease", "--direction", "ard", "--kernel", "rbf"],

@@ -429,24 +429,45 @@ def test_the_terminal_gets_no_control_characters(run, tmp_path):
 def test_compare_ranks_as_the_library_does(run, folder, ripley_standardised):
     X, y = ripley_standardised
     names = ["linear", "rbf", "linear+rbf:sigma=2"]
-    expected = compare(X, y, ["linear", "rbf", Linear() + RBF(2.0)], refine=False, progress=False)
-    arguments = ("compare", folder / "ripley.csv", "--target", "yc", "--no-refine", "--kernels", *names)
-    found = json.loads(run(*arguments, "--json")[1])
-    assert [row["kernel"] for row in found["kernels"]] == [row["kernel"] for row in expected.rows()]
-    for row, wanted in zip(found["kernels"], expected.rows(), strict=True):
-        assert row["log_evidence"] == pytest.approx(wanted["log_evidence"], rel=1e-12)
-        assert row["evidence_for_best"] == wanted["evidence_for_best"]
-    assert str(expected) in run(*arguments)[1]
+    for how in ("integrated", "maximised"):
+        kernels = ["linear", "rbf", Linear() + RBF(2.0)]
+        expected = compare(X, y, kernels, refine=False, kernel_parameters=how, progress=False)
+        arguments = ("compare", folder / "ripley.csv", "--target", "yc", "--no-refine", "--kernels", *names)
+        arguments = (*arguments, "--kernel-parameters", how)
+        found = json.loads(run(*arguments, "--json")[1])
+        assert [row["kernel"] for row in found["kernels"]] == [row["kernel"] for row in expected.rows()]
+        for row, wanted in zip(found["kernels"], expected.rows(), strict=True):
+            assert row["log_evidence"] == pytest.approx(wanted["log_evidence"], rel=1e-12)
+            assert row["evidence_for_best"] == wanted["evidence_for_best"]
+        assert str(expected) in run(*arguments)[1]
     without = json.loads(run(*arguments, "--no-occam", "--json")[1])["kernels"]
     assert without[0]["log_evidence"] > found["kernels"][0]["log_evidence"]
 
 
 def test_compare_refines_the_default_kernels(run, folder):
-    code, out, err = run("compare", folder / "ripley.csv", "--target", "yc", "--json")
+    arguments = ("compare", folder / "ripley.csv", "--target", "yc", "--json", "--kernel-parameters", "maximised")
+    code, out, err = run(*arguments)
     rows = json.loads(out)["kernels"]
     assert (code, err) == (0, "")
     assert [row["kernel"].split("(")[0] for row in rows] == ["ARD", "RBF", "Polynomial", "Polynomial", "Linear"]
     assert sum(row["probability"] for row in rows) == pytest.approx(1.0)
+
+
+def test_compare_tells_what_priors_do_to_the_ranking(run, folder):
+    arguments = ("compare", folder / "ripley.csv", "--target", "yc", "--kernels", "linear", "poly2")
+    code, out, err = run(*arguments, "--prior-sensitivity", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert {row["factor"] for row in found["prior_sensitivity"]} == {0.5, 1.0, 2.0}
+    assert found["kernels"] == [
+        {k: v for k, v in row.items() if k not in ("factor", "place")}
+        for row in found["prior_sensitivity"]
+        if row["factor"] == 1.0
+    ]
+    assert {row["kernel"].split("(")[0]: row["prior"] for row in found["kernels"]} == {
+        "Linear": "none",
+        "Polynomial": "N(0.693, 3)",
+    }
 
 
 def test_a_kernel_that_is_no_inner_product_is_refused(run, folder):

@@ -135,6 +135,7 @@ FLOORS = (
     ("search",),
     ("evidence",),
     ("press", "marginal", "multiclass"),
+    ("comparison",),
     ("selection",),
     ("estimators",),
     ("trust", "files"),

@@ -255,7 +255,7 @@ def test_ripley_evidence_is_that_of_equation_5_2(designed):
 def test_compare_ranks_kernels_as_their_own_fits_do(ripley_raw, designed, default):
     X, y, _, _ = ripley_raw
     for model in (*designed.values(), default):
-        comparison = model.compare(["linear", "rbf", "poly2"], progress=False)
+        comparison = model.compare(["linear", "rbf", "poly2"], kernel_parameters="maximised", progress=False)
         kinds = [type(candidate.kernel) for candidate in comparison]
         assert kinds == [RBF, Polynomial, Linear]
         assert comparison.best.log_evidence == pytest.approx(model.log_evidence_, abs=1e-6)
@@ -282,9 +282,12 @@ def test_compare_follows_prior_probabilities_of_the_kernels(designed):
 def test_compare_works_on_a_regressor(waves):
     X, y = waves
     model = BayesianLSSVR().fit(X, y)
-    comparison = model.compare(["rbf", "linear"], progress=False)
+    comparison = model.compare(["rbf", "linear"], kernel_parameters="maximised", progress=False)
     assert isinstance(comparison.best.kernel, RBF)
     assert comparison.best.log_evidence == pytest.approx(model.log_evidence_, abs=1e-6)
+    integrated = model.compare(["rbf", "linear"], progress=False)
+    assert isinstance(integrated.best.kernel, RBF)
+    assert integrated.best.evidence.prior == default_prior(RBF(1.0), model.X_fit_, y, classes=False)
 
 
 # --- probabilities and decisions -----------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,11 +11,12 @@ from scipy.optimize import minimize, minimize_scalar
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gpk
 
+from bayes_lssvm import compare
+from bayes_lssvm.comparison.words import kass_raftery
 from bayes_lssvm.kernels import RBF, Linear, Polynomial
 from bayes_lssvm.levels.level2 import log_evidence, log_evidence_gradient, log_evidence_hessian, optimise
 from bayes_lssvm.levels.level3 import as_prior_sd, evaluate, evidence_of
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
-from bayes_lssvm.search.comparison import compare, kass_raftery
 
 PRIOR_SD = 3.0
 LOG_2PI = np.log(2 * np.pi)
@@ -257,12 +259,13 @@ def test_prior_widths_must_be_positive_and_finite(bad, ripley_standardised):
 
 # Comparison of kernels (5.1)
 
+maximised = partial(compare, kernel_parameters="maximised", progress=False)
 KERNELS = [Linear(), RBF(1.311), Polynomial(3, 1.0), RBF(4.0)]
 
 
 @pytest.fixture(scope="module")
 def comparison(ripley_standardised):
-    return compare(*ripley_standardised, KERNELS, refine=False, progress=False)
+    return maximised(*ripley_standardised, KERNELS, refine=False)
 
 
 def test_bayes_factors_are_antisymmetric_and_transitive(comparison):
@@ -294,8 +297,8 @@ def test_bayes_factors_do_not_change_with_constants_common_to_all_models(compari
     """Neither the prior's widths (none capped) nor the units of the targets tell one kernel from another."""
     X, y = ripley_standardised
     for other in (
-        compare(X, y, KERNELS, refine=False, prior_sd=(20.0, 7.0), progress=False),
-        compare(X, 1000.0 * y + 7.0, KERNELS, refine=False, progress=False),
+        maximised(X, y, KERNELS, refine=False, prior_sd=(20.0, 7.0)),
+        maximised(X, 1000.0 * y + 7.0, KERNELS, refine=False),
     ):
         assert abs(other.best.log_evidence - comparison.best.log_evidence) > 1.0
         np.testing.assert_allclose(other.log_bayes_factors, comparison.log_bayes_factors, atol=1e-6)
@@ -303,14 +306,14 @@ def test_bayes_factors_do_not_change_with_constants_common_to_all_models(compari
 
 
 def test_comparison_without_occam_uses_the_level_2_evidence(ripley_standardised):
-    result = compare(*ripley_standardised, KERNELS, refine=False, occam=False, progress=False)
+    result = maximised(*ripley_standardised, KERNELS, refine=False, occam=False)
     assert all(c.log_evidence == c.level3.log_evidence_without_occam for c in result)
     assert "without the Occam factor" in str(result)
 
 
 def test_prior_probabilities_move_the_posterior_by_bayes_rule(comparison, ripley_standardised):
     prior = [0.97, 1e-10, 0.02, 0.01 - 1e-10]  # in the order of KERNELS, not of the ranking
-    result = compare(*ripley_standardised, KERNELS, refine=False, prior_probabilities=prior, progress=False)
+    result = maximised(*ripley_standardised, KERNELS, refine=False, prior_probabilities=prior)
     by_kernel = {str(k): p for k, p in zip(KERNELS, prior, strict=True)}
     weights = np.array([by_kernel[str(c.kernel)] for c in comparison]) * comparison.probabilities
     np.testing.assert_allclose(result.probabilities, weights / weights.sum(), rtol=1e-6)
@@ -322,12 +325,12 @@ def test_prior_probabilities_move_the_posterior_by_bayes_rule(comparison, ripley
 )
 def test_bad_prior_probabilities_are_refused(bad, ripley_standardised):
     with pytest.raises(ValueError, match="prior_probabilities must be 4 positive numbers that sum to one"):
-        compare(*ripley_standardised, KERNELS, refine=False, prior_probabilities=bad, progress=False)
+        maximised(*ripley_standardised, KERNELS, refine=False, prior_probabilities=bad)
 
 
 def test_an_empty_list_of_kernels_is_refused(ripley_standardised):
     with pytest.raises(ValueError, match="no kernels"):
-        compare(*ripley_standardised, [], progress=False)
+        maximised(*ripley_standardised, [])
 
 
 @pytest.mark.parametrize(
@@ -367,14 +370,14 @@ def test_the_table_prints_every_candidate_with_its_numbers(comparison):
 
 def test_a_model_without_signal_is_named_in_the_table(ripley_standardised):
     X, y = permuted(0, ripley_standardised)
-    result = compare(X, y, [RBF(1.311), Linear()], refine=False, progress=False)
+    result = maximised(X, y, [RBF(1.311), Linear()], refine=False)
     assert "(no signal)" in str(result)
     assert all(row["status"] == "no signal" for row in result.rows())
 
 
 def test_refined_kernels_win_over_their_starts(ripley_standardised):
     X, y = ripley_standardised
-    fixed = compare(X, y, [RBF(0.5), "linear"], refine=False, progress=False)
-    refined = compare(X, y, [RBF(0.5), "linear"], refine=True, progress=False)
+    fixed = maximised(X, y, [RBF(0.5), "linear"], refine=False)
+    refined = maximised(X, y, [RBF(0.5), "linear"], refine=True)
     assert refined.best.log_evidence > fixed.best.log_evidence + 1.0
     assert refined.best.kernel.sigma == pytest.approx(1.3283, abs=1e-3)

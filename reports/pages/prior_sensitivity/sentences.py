@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bayes_lssvm.search.comparison import kass_raftery
+from bayes_lssvm.comparison.words import kass_raftery
 from bayes_lssvm.trust import LIMITS
 
 from .answers import SYMBOLS, Answer, kind_of

@@ -11,6 +11,7 @@ from bayes_lssvm import marginalise
 from bayes_lssvm.kernels import RBF, Linear, Polynomial
 from bayes_lssvm.linalg.spectrum import TridiagonalReduction
 from bayes_lssvm.marginal import laplace_evidence
+from bayes_lssvm.marginal.rules.lattice import integrate_on_lattice
 from bayes_lssvm.priors import HyperPrior
 from models import features
 from reports.pages.bayes_factors import page
@@ -20,7 +21,6 @@ from validation.ladder import spread_rows
 from validation.registry import get_study
 from validation.studies.bayes_factors import MODELS, PRIOR, STUDY, Evidence, compare, evidences, words
 from validation.studies.bayes_factors.comparison import sampled, worst_pair
-from validation.studies.bayes_factors.lattice import integrate_on_lattice
 from validation.studies.bayes_factors.rungs import INNER, evidence_by_rung
 from validation.studies.bayes_factors.weights import weight_space
 
@@ -83,7 +83,7 @@ def test_deterministic_rungs_are_what_direct_calls_give(toy, ripley):
     assert len(X) == 40
     assert abs(y.sum()) <= 2
     for method in ("quadrature", "mackay", "laplace"):
-        direct = marginalise(X, y, kernel=RBF(1.0), prior=PRIOR, method=method, progress=False, standardise=False)
+        direct = marginalise(X, y, kernel=RBF(1.0), prior=PRIOR, method=method, progress=False)
         assert toy[f"rbf.{method}"].values["log_evidence"] == pytest.approx(direct.log_evidence, abs=1e-12)
     linear = laplace_evidence(TridiagonalReduction.from_kernel_matrix(Linear()(X), y), HyperPrior(PRIOR.mu, PRIOR.zeta))
     assert toy["linear.hessian"].values["log_evidence"] == pytest.approx(linear.log_evidence, abs=1e-9)
@@ -160,9 +160,7 @@ def test_weights_with_a_free_scale_have_the_kernel_s_covariance(ripley, degree):
 def test_weight_space_with_a_free_scale_has_the_exact_evidence(ripley):
     (cell,) = [c for c in STUDY.cells(ripley, "full") if c.key == "poly2.weights"]
     found = STUDY.compute(cell, ripley)
-    exact = marginalise(
-        ripley.X, ripley.y, kernel=Polynomial(2, 1.0), prior=PRIOR, progress=False, standardise=False
-    ).log_evidence
+    exact = marginalise(ripley.X, ripley.y, kernel=Polynomial(2, 1.0), prior=PRIOR, progress=False).log_evidence
     assert all(check.passed for check in found.checks), [c.sentence for c in found.checks if not c.passed]
     assert abs(found.values["log_evidence"] - exact) < 3.0 * found.values["error"]
     assert isinstance(found, CellResult)

@@ -7,7 +7,7 @@ from itertools import combinations
 from math import hypot
 from typing import NamedTuple
 
-from bayes_lssvm.search.comparison import kass_raftery
+from bayes_lssvm.comparison.words import kass_raftery
 from validation.harness import StudyResult
 
 ANALYTIC = {

@@ -25,6 +25,7 @@ from bayes_lssvm.levels.level3 import evaluate
 from bayes_lssvm.linalg.spectrum import TridiagonalReduction
 from bayes_lssvm.marginal import laplace_evidence
 from bayes_lssvm.marginal.ladder import bridge_check, quadrature_check
+from bayes_lssvm.marginal.rules.lattice import integrate_on_lattice
 from bayes_lssvm.marginal.rules.level2 import integrate
 from bayes_lssvm.priors import HyperPrior, hyper_prior_from_dict
 from bayes_lssvm.trust import ladder
@@ -32,7 +33,6 @@ from validation.harness import CellResult
 from validation.sampled import chains_of, lengths, sample_program
 
 from .comparison import ANALYTIC
-from .lattice import integrate_on_lattice
 from .models import MODELS
 from .weights import weight_space
 

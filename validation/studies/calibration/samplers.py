@@ -47,7 +47,6 @@ class Marginalised(_Sampler):
             seed=seed,
             progress=False,
             **own,
-            standardise=False,
         )
         if posterior.chains is not None and np.ptp(posterior.weights) == 0.0:
             return dict(zip(posterior.names, posterior.nodes.T, strict=True))

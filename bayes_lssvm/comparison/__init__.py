@@ -1,0 +1,1 @@
+"""Kernels compared by their evidence, with their parameters integrated out."""
