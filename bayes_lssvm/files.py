@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from .base.archive import ModelFileError, open_state
 from .estimators.averaged import AveragedLSSVC, AveragedLSSVR
 from .estimators.classifier import BayesianLSSVC
+from .estimators.fully_bayesian import FullyBayesianLSSVC, FullyBayesianLSSVR
 from .estimators.regressor import BayesianLSSVR
 from .estimators.state import save
 from .multiclass.decodings import DECODINGS
 
 __all__ = ["ModelFileError", "load", "save"]
 
-Model = BayesianLSSVC | BayesianLSSVR | AveragedLSSVC | AveragedLSSVR
-_CLASSES: dict[str, type[BayesianLSSVC] | type[BayesianLSSVR] | type[AveragedLSSVC] | type[AveragedLSSVR]] = {
+Model = BayesianLSSVC | BayesianLSSVR | FullyBayesianLSSVC | FullyBayesianLSSVR | AveragedLSSVC | AveragedLSSVR
+
+_CLASSES: dict[str, Any] = {
     "BayesianLSSVC": BayesianLSSVC,
     "BayesianLSSVR": BayesianLSSVR,
+    "FullyBayesianLSSVC": FullyBayesianLSSVC,
+    "FullyBayesianLSSVR": FullyBayesianLSSVR,
     "AveragedLSSVC": AveragedLSSVC,
     "AveragedLSSVR": AveragedLSSVR,
 }
@@ -34,20 +39,20 @@ def load(path: str | Path) -> Model:
         kind = state.header["estimator"]
         if kind not in tuple(_CLASSES):
             raise ValueError(f"it holds an estimator of an unknown kind, {kind!r}")
-        model = _CLASSES[kind]._from_state(state)
+        model: Model = _CLASSES[kind]._from_state(state)
         _require_predictions(model)
         return model
 
 
 def _require_predictions(model: Model) -> None:
     """Refuse a model that cannot predict at the mean of its inputs: settings and arrays are then not of one model."""
-    if isinstance(model, BayesianLSSVC) and model.decoding not in tuple(DECODINGS):
+    if isinstance(model, BayesianLSSVC | FullyBayesianLSSVC) and model.decoding not in tuple(DECODINGS):
         raise ValueError(f"there is no decoding {model.decoding!r}")
     names = model.__dict__.pop("feature_names_in_", None)
     with np.errstate(all="ignore"):
         rows = model.standardiser_.mean[None]
-        real = isinstance(model, BayesianLSSVR | AveragedLSSVR)
-        found = model.predict(rows) if real else model.decision_function(rows)
+        classes = isinstance(model, BayesianLSSVC | FullyBayesianLSSVC | AveragedLSSVC)
+        found = model.decision_function(rows) if classes else model.predict(rows)
     if not np.isfinite(found).all():
         raise ValueError("its predictions are not finite numbers")
     if names is not None:

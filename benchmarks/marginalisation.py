@@ -29,10 +29,14 @@ def ripley() -> tuple[Array, Array]:
 def full_marginalisation(name: str, X: Array, y: Array, repeats: int) -> Measured:
     """Quadrature over μ, ζ and σ to 1e-6 nats, in units of one eigendecomposition of the same matrix."""
     K = RBF(1.3)(X)
-    refined = marginalise(X, y, prior=PRIOR, tolerance=1e-10, progress=False).log_evidence
-    error = abs(marginalise(X, y, prior=PRIOR, tolerance=1e-6, progress=False).log_evidence - refined)
+    refined = marginalise(X, y, prior=PRIOR, tolerance=1e-10, progress=False, standardise=False).log_evidence
+    error = abs(
+        marginalise(X, y, prior=PRIOR, tolerance=1e-6, progress=False, standardise=False).log_evidence - refined
+    )
     ours, peer = side_by_side(
-        lambda: marginalise(X, y, prior=PRIOR, tolerance=1e-6, progress=False), lambda: eigh(K, driver="evd"), repeats
+        lambda: marginalise(X, y, prior=PRIOR, tolerance=1e-6, progress=False, standardise=False),
+        lambda: eigh(K, driver="evd"),
+        repeats,
     )
     label = f"full marginalisation over μ, ζ, σ, {name} (off a refined rule by {error:.0e})"
     return Measured(label, readable(ours), f"eigh(evd) {readable(peer)}", ours / peer, 60.0, True)
@@ -43,7 +47,7 @@ def prediction(n: int, n_new: int, repeats: int) -> Measured:
     X, y = data(n)
     new, _ = make_waveform(n_new, seed=2)
     new = (new - new.mean(axis=0)) / new.std(axis=0, ddof=1)
-    posterior = marginalise(X, y, prior=PRIOR, tolerance=1e-4, progress=False)
+    posterior = marginalise(X, y, prior=PRIOR, tolerance=1e-4, progress=False, standardise=False)
     plug_in = BayesianLSSVC(RBF(5.0), refine=False, standardise=False).fit(X, y)
     kernels = [node.kernel for node in posterior.prediction_nodes]
     ours, fixed = side_by_side(lambda: posterior.predict_proba(new), lambda: plug_in.predict_proba(new), repeats)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from itertools import islice
 from typing import Any
 
@@ -38,6 +39,18 @@ def scalar_names(shapes: Mapping[str, tuple[int, ...]]) -> tuple[str, ...]:
         for name, shape in shapes.items()
         for index in itertools.product(*map(range, shape))
     )
+
+
+def html_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A title and a table for notebooks; numbers to four digits."""
+
+    def cell(value: Any, tag: str) -> str:
+        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+        return f"<{tag}>{escape(text)}</{tag}>"
+
+    lines = ["".join(cell(name, "th") for name in header)]
+    lines += ["".join(cell(value, "td") for value in row) for row in rows]
+    return f"<p>{escape(title)}</p>\n<table>" + "".join(f"<tr>{line}</tr>\n" for line in lines) + "</table>"
 
 
 def plain(value: Any) -> Any:

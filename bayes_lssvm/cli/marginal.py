@@ -196,6 +196,7 @@ def _integrate(args: argparse.Namespace, training: Training, kernel: Kernel, pri
         fixed_kernel=args.fixed_kernel,
         seed=args.seed,
         **options,
+        standardise=False,
     )
     table = training.record() | {
         "task": training.task,

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import logsumexp
 from tqdm.auto import tqdm
 
+from ..base.text import html_table
 from ..base.typing import Array
 from ..kernels import Kernel
 from ..levels.level3 import Level3
@@ -56,7 +57,7 @@ class Candidate:
     level3: Level3 | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ranking:
     """Kernels ranked by evidence, the best first.
 
@@ -115,6 +116,16 @@ class Ranking:
             }
             for i, c in enumerate(self.candidates)
         ]
+
+    def __repr__(self) -> str:
+        """One line: how many kernels, and the best."""
+        share = float(self.probabilities[0])
+        return f"Comparison({len(self)} kernels, best {self.best.kernel!s} with probability {share:.3g})"
+
+    def _repr_html_(self) -> str:
+        """The table of `rows`, for notebooks."""
+        rows = self.rows()
+        return html_table(repr(self), tuple(rows[0]), [tuple(row.values()) for row in rows])
 
     def __str__(self) -> str:
         rows = self.rows()

@@ -26,6 +26,7 @@ from .comparing import ComparesKernels
 from .evidence import Prior
 from .multiclass import MulticlassLSSVC
 from .state import surface_state
+from .trusted import TrainingRows
 
 
 def _has_probabilities(model: BayesianLSSVC) -> bool:
@@ -284,6 +285,12 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC):
         """The classifier for more than two classes, if this is one."""
         check_is_fitted(self, "multiclass_")
         return self.multiclass_
+
+    def _training_rows(self) -> TrainingRows:
+        if (several := self._several()) is None:
+            return super()._training_rows()
+        kernel = as_kernel(self.kernel, self.n_features_in_)
+        return TrainingRows(*several.training_rows(), kernel, not self.refine, "classification")
 
     def _require_one_target(self, method: str, instead: str) -> None:
         if self._several() is not None:

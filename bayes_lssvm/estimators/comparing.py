@@ -24,7 +24,7 @@ KERNEL_PARAMETERS = ("integrated", "maximised")
 _FACTORS = (0.5, 2.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison(Ranking):
     """Kernels ranked by evidence, the best first: what `compare` returns."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,18 +14,24 @@ from ..base.archive import State
 from ..base.errors import BayesLSSVMWarning, EvidenceDivergenceWarning, InterpolationWarning, NoSignalWarning, warn
 from ..base.memory import require_matrices
 from ..base.provenance import provenance
+from ..base.standardisation import moments
 from ..base.typing import AnyArray, Array
 from ..kernels import ARD, Kernel, as_kernel
 from ..levels.default_prior import default_prior
 from ..levels.level1 import DualPosterior
 from ..levels.level3 import DEFAULT_PRIOR_SD, Level3, evaluate
 from ..levels.objective import Objective
+from ..marginal.surface import Surface
 from ..press.selection import PressSelection
 from ..priors import HyperPrior, LogPrior, as_hyper_prior
 from ..search.refinement import Refinement
 from .choice import check_criterion, choose, relevance, with_prior
 from .common import LSSVMBase
 from .state import design_state, restore_design, save, surface_state, with_surface
+from .trusted import TrainingRows, Trusted
+
+if TYPE_CHECKING:
+    from ..marginal.posterior import HyperPosterior
 
 _MATRICES_IN_FIT = 6
 _IRRELEVANT = 100.0  # of √d, the scale of inputs that matter
@@ -42,7 +49,7 @@ def check_prior(prior: Prior) -> None:
         )
 
 
-class EvidenceLSSVM(LSSVMBase):
+class EvidenceLSSVM(Trusted, LSSVMBase):
     """Fits by evidence, and what is the same for classes and for real targets."""
 
     _saved_as: ClassVar[str]  # the kind that model files name
@@ -251,6 +258,50 @@ class EvidenceLSSVM(LSSVMBase):
             return self.posterior_.latent_mean(inputs)
         mean, variance = self.posterior_.latent_moments(inputs)
         return mean, np.sqrt(variance)
+
+    def marginalise(
+        self, *, prior: HyperPrior | LogPrior | None = None, fixed_kernel: bool = False, **options: Any
+    ) -> HyperPosterior:
+        """Integrate μ, ζ and the kernel's parameters out on the training data.
+
+        For numbers as targets and for two classes; `FullyBayesianLSSVC` is for more.
+
+        Parameters
+        ----------
+        prior : HyperPrior, LogPrior or None
+            Normal(0, 3) for each log parameter by default.
+        fixed_kernel : bool
+            Hold the kernel at the parameters that the model has.
+        **options
+            Those of `bayes_lssvm.marginalise`: method, tolerance, draws, chains, warmup, check, seed, progress.
+        """
+        self._require_one_target("marginalise", "use FullyBayesianLSSVC")
+        kernel = self.kernel_ if fixed_kernel else self._own_kernel()
+        names = tuple(map(str, self.feature_names_in_)) if hasattr(self, "feature_names_in_") else None
+        surface, y = Surface(self.standardiser_, features=names), self.y_fit_
+        if hasattr(self, "classes_"):
+            surface = surface._replace(classes=tuple(self.classes_.tolist()))
+        else:
+            mean, scale = (float(value) for value in moments(y)[:2])
+            surface, y = surface._replace(target_mean=mean, target_scale=scale), (y - mean) / scale
+        if len(self.columns_) < self.n_features_in_:
+            surface = surface._replace(columns=tuple(self.columns_.tolist()))
+        options |= {"kernel": kernel, "prior": prior, "fixed_kernel": fixed_kernel}
+        found: HyperPosterior = sys.modules[__package__].marginalised(surface, self.X_fit_, y, **options)
+        return found
+
+    def _training_rows(self) -> TrainingRows:
+        check_is_fitted(self, "X_fit_")
+        classes, given = getattr(self, "classes_", None), not self.refine
+        if classes is None:
+            return TrainingRows(self.X_fit_, self.y_fit_, self._own_kernel(), given, "regression")
+        labels = classes[(self.y_fit_ > 0).astype(int)]
+        return TrainingRows(self.X_fit_, labels, self._own_kernel(), given, "classification")
+
+    def _own_kernel(self) -> Kernel:
+        """The kernel that was asked for, or what became of it where inputs were chosen."""
+        whole = len(self.columns_) == self.n_features_in_
+        return as_kernel(self.kernel, self.n_features_in_) if whole else self.kernel_
 
     def _require_one_target(self, method: str, instead: str) -> None:
         """Refuse a method to a model that is not fitted, or that holds several; `instead` says what to do then."""

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import logit
-from sklearn.base import RegressorMixin
+from sklearn.base import RegressorMixin, clone
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from ..base.archive import State
+from ..base.errors import require_positive
+from ..base.provenance import provenance
+from ..base.scikit import check_classification_targets
 from ..base.standardisation import moments
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, as_kernel
+from ..levels.logistic_map import LogisticMap
 from ..levels.moderation import probabilities
 from ..marginal.left_out import left_out_map
 from ..marginal.marginalise import marginalise
 from ..marginal.posterior import HyperPosterior
 from ..priors import HyperPrior, LogPrior
-from .common import ClassPrior, LSSVMBase, ModeratedClassifier, check_regression_targets
+from .common import ClassPrior, LSSVMBase, ModeratedClassifier, check_moderation, check_regression_targets
+from .multiclass import MulticlassLSSVC
+from .state import save, surface_state, with_surface
+from .trusted import TrainingRows, Trusted
 
 
-class _FullyBayesian(LSSVMBase):
+class _FullyBayesian(Trusted, LSSVMBase):
+    _saved_as: ClassVar[str]  # the kind that model files name
+
     posterior_: HyperPosterior
     log_evidence_: float
     provenance_: dict[str, Any]
@@ -58,9 +71,36 @@ class _FullyBayesian(LSSVMBase):
             tolerance=self.tolerance,
             draws=self.draws,
             seed=self.random_state,
+            standardise=False,
         )
         self.log_evidence_ = self.posterior_.log_evidence
         self.provenance_ = self.posterior_.provenance
+
+    def save(self, path: str | Path) -> Path:
+        """Write the fitted model to a file of arrays and JSON; `bayes_lssvm.load` reads it."""
+        return save(self, path)
+
+    def _training_rows(self) -> TrainingRows:
+        check_is_fitted(self, "posterior_")
+        kernel = as_kernel(self.kernel, self.n_features_in_)
+        return TrainingRows(self.posterior_.X, self.posterior_.y, kernel, self.fixed_kernel, "regression")
+
+    def _state(self) -> State:
+        """All that was found, as JSON and arrays."""
+        return surface_state(self) | self.posterior_.state() | State({"log_evidence": self.log_evidence_}, {})
+
+    @classmethod
+    def _from_state(cls, state: State) -> Self:
+        """The fitted estimator that has this state."""
+        model = with_surface(cls, state)
+        model._restore(state)
+        return model
+
+    def _restore(self, state: State) -> None:
+        self.posterior_ = HyperPosterior.from_state(state)
+        if self.posterior_.X.shape[1] != self.n_features_in_:
+            raise ValueError(f"its header does not describe {self.posterior_.X.shape[1]} inputs")
+        self.log_evidence_ = float(state.header["log_evidence"])
 
 
 class FullyBayesianLSSVC(ModeratedClassifier, _FullyBayesian):
@@ -76,7 +116,11 @@ class FullyBayesianLSSVC(ModeratedClassifier, _FullyBayesian):
         How to integrate: a method of `bayes_lssvm.marginalise`, such as "ccd" or "nuts" for several parameters.
     fixed_kernel : bool, default False
         Take the kernel's parameters as given and integrate over μ and ζ only.
-    class_prior : sequence, mapping or None
+    coding : {"ovo", "ova", "moc", "ecoc", "exhaustive"} or array of shape (M, L), default "ovo"
+        For more than two classes: the code book, as in `BayesianLSSVC`. Each member has a posterior of its own.
+    decoding : str, default "auto"
+        How the members' outputs are brought together, as in `BayesianLSSVC`.
+    class_prior : sequence, mapping, "equal" or None
         P(y) where new data come from; the training frequencies by default.
     moderation : {"loo", "class", "target", "softmax"}, default "loo"
         Form of the moderated output: a logistic map fitted to leave-one-out outputs of the mixture, or one of the
@@ -92,10 +136,14 @@ class FullyBayesianLSSVC(ModeratedClassifier, _FullyBayesian):
     Attributes
     ----------
     posterior_ : HyperPosterior
-        The posterior of the hyperparameters.
+        The posterior of the hyperparameters, for two classes.
+    posteriors_ : list of HyperPosterior
+        Those of the members, one for each bit of the code book.
     log_evidence_ : float
-        log p(D | H), nothing fixed.
-    classes_ : array of shape (2,)
+        log p(D | H), nothing fixed; the sum over the members for more than two classes.
+    classes_ : array of shape (M,)
+    multiclass_ : MulticlassLSSVC or None
+        The members with their code book, for more than two classes.
     provenance_ : dict
 
     Examples
@@ -108,6 +156,10 @@ class FullyBayesianLSSVC(ModeratedClassifier, _FullyBayesian):
     0.9
     """
 
+    _saved_as = "FullyBayesianLSSVC"
+
+    multiclass_: MulticlassLSSVC | None
+
     def __init__(
         self,
         kernel: Kernel | str = "rbf",
@@ -115,6 +167,8 @@ class FullyBayesianLSSVC(ModeratedClassifier, _FullyBayesian):
         prior: HyperPrior | LogPrior | None = None,
         method: str = "quadrature",
         fixed_kernel: bool = False,
+        coding: Any = "ovo",
+        decoding: str = "auto",
         class_prior: ClassPrior = None,
         moderation: str = "loo",
         standardise: bool = True,
@@ -132,12 +186,18 @@ class FullyBayesianLSSVC(ModeratedClassifier, _FullyBayesian):
             draws=draws,
             random_state=random_state,
         )
+        self.coding = coding
+        self.decoding = decoding
         self.class_prior = class_prior
         self.moderation = moderation
 
     def fit(self, X: Any, y: Any) -> FullyBayesianLSSVC:
-        """Integrate over the hyperparameters given inputs X of shape (N, d) and two labels y of shape (N,)."""
+        """Integrate over the hyperparameters given inputs X of shape (N, d) and labels y of shape (N,)."""
         X, y = self._check_training_inputs(X, y, numeric_target=False)
+        check_classification_targets(y)
+        self.multiclass_ = None
+        if len(np.unique(y)) > 2:
+            return self._fit_several(X, y)
         signs = self._encode_labels(y)
         self._integrate(X, signs)
         if self.moderation == "loo":
@@ -145,9 +205,67 @@ class FullyBayesianLSSVC(ModeratedClassifier, _FullyBayesian):
             self._warn_of_map()
         return self
 
+    def _fit_several(self, X: Array, y: AnyArray) -> FullyBayesianLSSVC:
+        """A member with a posterior of its own for each bit of the code book."""
+        check_moderation(self.moderation)
+        inputs = self._standardised_training_inputs(X)
+        self.__dict__.pop("posterior_", None)
+        self._take_over(self._several().fit(inputs, y))
+        self.provenance_ = provenance(settings=self.get_params(deep=False), data=(X, y))
+        return self
+
+    def _training_rows(self) -> TrainingRows:
+        check_is_fitted(self, "multiclass_")
+        if self.multiclass_ is None:
+            rows = super()._training_rows()
+            return rows._replace(targets=self.classes_[(rows.targets > 0).astype(int)], task="classification")
+        kernel = as_kernel(self.kernel, self.n_features_in_)
+        return TrainingRows(*self.multiclass_.training_rows(), kernel, self.fixed_kernel, "classification")
+
+    def _several(self) -> MulticlassLSSVC:
+        member = clone(self).set_params(standardise=False, class_prior=None)
+        return MulticlassLSSVC(
+            member=member,
+            coding=self.coding,
+            decoding=self.decoding,
+            class_prior=self.class_prior,
+            moderation=self.moderation,
+            standardise=False,
+            random_state=self.random_state,
+        )
+
+    def _take_over(self, several: MulticlassLSSVC) -> None:
+        self.multiclass_, self.log_evidence_ = several, several.log_evidence_
+        self.classes_, self.training_frequencies_ = several.classes_, several.training_frequencies_
+
+    @property
+    def posteriors_(self) -> list[HyperPosterior]:
+        """The posteriors of the members, in the order of the bits."""
+        check_is_fitted(self, "multiclass_")
+        return [m.posterior_ for m in ([self] if self.multiclass_ is None else self.multiclass_.members_)]
+
+    def _state(self) -> State:
+        if self.multiclass_ is not None:
+            return surface_state(self) | self.multiclass_.state()
+        found = {} if self.moderation != "loo" else {"loo_map": asdict(self.loo_map_)}
+        return super()._state() | State(found, {})
+
+    def _restore(self, state: State) -> None:
+        if "code_book" in state.arrays:
+            self._take_over(self._several().restore(state, type(self)._from_state))
+            return
+        super()._restore(state)
+        state.require_shapes({"classes": (2,)})
+        self._set_labels(state.arrays["classes"], self.posterior_.y)
+        self.multiclass_ = None
+        if self.moderation == "loo":
+            self.loo_map_ = LogisticMap(**{name: float(value) for name, value in state.header["loo_map"].items()})
+
     def predict_proba(self, X: Any, *, class_prior: ClassPrior = None) -> Array:
         """P(y | x) for each row of X, in the order of `classes_`: moderated outputs averaged over the posterior."""
-        check_is_fitted(self, "posterior_")
+        check_is_fitted(self, "multiclass_")
+        if self.multiclass_ is not None:
+            return np.asarray(self.multiclass_.predict_proba(self._new_inputs(X), class_prior=class_prior))
         inputs, prior = self._new_inputs(X), self._prior(class_prior)
         if self.moderation != "loo":
             shares = (float(prior[0]), float(prior[1]))
@@ -157,12 +275,23 @@ class FullyBayesianLSSVC(ModeratedClassifier, _FullyBayesian):
         return probabilities(np.asarray(odds))
 
     def decision_function(self, X: Any) -> Array:
-        """Log odds of the second class."""
+        """Log odds of the second class; for more than two classes the scores of all, of shape (n, M)."""
+        check_is_fitted(self, "multiclass_")
+        if self.multiclass_ is not None:
+            return self.multiclass_.decision_function(self._new_inputs(X))
         return np.asarray(logit(self.predict_proba(X)[:, 1]))
 
     def predict(self, X: Any) -> AnyArray:
-        """The more probable label for each row of X."""
+        """The most probable label for each row of X."""
+        check_is_fitted(self, "multiclass_")
+        if self.multiclass_ is not None:
+            return self.multiclass_.predict(self._new_inputs(X))
         return self._decode_sign(self.predict_proba(X)[:, 1] - 0.5)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = True
+        return tags
 
 
 class FullyBayesianLSSVR(RegressorMixin, _FullyBayesian):  # type: ignore[misc]
@@ -209,6 +338,16 @@ class FullyBayesianLSSVR(RegressorMixin, _FullyBayesian):  # type: ignore[misc]
     >>> bool(std[1] > 2 * std[0])
     True
     """
+
+    _saved_as = "FullyBayesianLSSVR"
+
+    def _state(self) -> State:
+        return super()._state() | State({"target_mean": self.target_mean_, "target_scale": self.target_scale_}, {})
+
+    def _restore(self, state: State) -> None:
+        super()._restore(state)
+        self.target_mean_ = float(state.header["target_mean"])
+        self.target_scale_ = require_positive("its target_scale", state.header["target_scale"])
 
     def fit(self, X: Any, y: Any) -> FullyBayesianLSSVR:
         """Integrate over the hyperparameters given inputs X of shape (N, d) and targets y of shape (N,)."""

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from ..base.grades import Grade, Level, aligned, graded_lines, level_of
+from ..base.text import html_table
 from ..kernels import Kernel
 from ..levels.calibration import Calibration
 
@@ -75,6 +76,16 @@ class TrustReport:
         if self.n_used == self.n_rows:
             return f"all {self.n_rows} rows were used"
         return f"{self.n_used} of {self.n_rows} rows, spread over the targets, were used"
+
+    def __repr__(self) -> str:
+        """One line: the verdict and what it rests on."""
+        graded = [f"{sum(c.level == level for c in self.checks)} {level}" for level in ("good", "doubtful", "bad")]
+        return f"TrustReport({self.verdict!r}: {', '.join(graded)}; {self.rows})"
+
+    def _repr_html_(self) -> str:
+        """The verdict and the table of checks, for notebooks."""
+        rows = [[check.name, check.level, check.sentence] for check in self.checks]
+        return html_table(f"{self.verdict.upper()}: {self.sentence}", ("check", "level", "what was found"), rows)
 
     def __str__(self) -> str:
         what = "" if self.kernel is None else f"kernel {self.kernel}; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from ..multiclass.decodings import (
     require_pairs,
 )
 from ..multiclass.design import SharedDesign, design_shared
-from ..multiclass.members import Complaint, Keeper, fit_members, has_ratio, log_ratio_of, output_of
+from ..multiclass.members import Complaint, Keeper, fit_members, has_ratio, log_ratio_of, output_of, rows_of
 from .binary import BinaryLSSVC
 from .common import MIN_POINTS, ClassFrequencies, ClassPrior, LSSVMBase, check_moderation, resolve_costs
 from .evidence import Prior, check_prior
@@ -328,8 +329,8 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         arrays = {f"{bit}/{name}": a for bit, its in enumerate(states) for name, a in its.arrays.items()}
         return found | State({"members": [its.header for its in states]}, arrays)
 
-    def restore(self, state: State) -> MulticlassLSSVC:
-        """Be the classifier on standardised inputs that had this state."""
+    def restore(self, state: State, member: Callable[[State], Any] = _member) -> MulticlassLSSVC:
+        """Be the classifier on standardised inputs that had this state; `member` makes members of theirs."""
         header, arrays = state
         d, (classes, bits) = int(header["n_features"]), state.shape("code_book")
         state.require_shapes({"classes": (classes,), "frequencies": (classes,), "code_book": (classes, bits)})
@@ -348,8 +349,29 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
             return self
         if len(header["members"]) != bits:
             raise ValueError(f"it has {len(header['members'])} members for {bits} bits")
-        self.members_ = [_member(state.below(f"{bit}/", own)) for bit, own in enumerate(header["members"])]
+        self.members_ = [member(state.below(f"{bit}/", own)) for bit, own in enumerate(header["members"])]
         return self
+
+    def training_rows(self) -> tuple[Array, AnyArray]:
+        """Inputs and labels that the members were designed on, class by class where each saw its own rows only."""
+        if self.design_ is not None:
+            return self.inputs_, self.classes_[self.labels_]
+        data = [rows_of(member) for member in self.members_]
+        if len({X.shape[1] for X, _ in data}) > 1:
+            raise ValueError("The members have chosen different inputs; give the data to bayes_lssvm.trust instead.")
+        if not has_dont_cares(self.code_book_):
+            signs = np.stack([y for _, y in data], axis=1)
+            return data[0][0], self.classes_[np.argmax(signs @ self.code_book_.T, axis=1)]
+        parts = []
+        for label, word in enumerate(self.code_book_):
+            alone = (self.code_book_ == word).sum(axis=0) == 1
+            own = np.flatnonzero((word != 0) & alone)
+            if not len(own):
+                raise ValueError("No member has a class to itself; give the data to bayes_lssvm.trust instead.")
+            X, y = data[own[0]]
+            parts.append((X[y == word[own[0]]], np.full(int((y == word[own[0]]).sum()), label)))
+        labels = np.concatenate([codes for _, codes in parts])
+        return np.vstack([X for X, _ in parts]), self.classes_[labels]
 
     # --- predictions -----------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ s = μ/ζ, and given z the targets are independent.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +23,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from .._version import __version__
+from ..base.archive import State
 from ..base.arviz import datatree, read_netcdf, write_netcdf
 from ..base.provenance import data_hash
 from ..base.rows import group_equal_inputs
@@ -30,6 +32,7 @@ from ..kernels import Kernel, kernel_from_dict, kernel_to_dict
 from ..linalg.repeats import decomposed, repeated_inputs
 from ..priors import HyperPrior, hyper_prior_from_dict
 from .predictions import PredictionNode, Rows
+from .surface import Surface
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -37,6 +40,17 @@ if TYPE_CHECKING:
 FORMAT = "bayes-lssvm posterior"
 VERSION = 1
 _CHECKSUM = "sha256"
+_RULE = (
+    "nodes",
+    "weights",
+    "points",
+    "kernel_log_params",
+    "kernel_weights",
+    "row_kernel",
+    "row_s",
+    "row_weight",
+    "row_inverse_mu",
+)
 _READ = ("constant_data", "observed_data", "rule_data", "chains_data")
 _MOST_EXACT = 64
 _SNAPPED = 33
@@ -67,6 +81,7 @@ class PosteriorState:
     tail: float = np.nan
     diagnostics: dict[str, Any] = field(default_factory=dict)
     chains: Chains | None = field(default=None, repr=False)
+    surface: Surface = field(default=Surface(), repr=False)
 
 
 class Predictive(NamedTuple):
@@ -116,6 +131,7 @@ def _attributes(state: PosteriorState) -> dict[str, Any]:
         "names": json.dumps(state.names),
         "diagnostics": json.dumps(state.diagnostics, default=_plain),
         "provenance": json.dumps(state.provenance, default=_plain),
+        "surface": json.dumps(state.surface.to_dict(), default=_plain),
     }
 
 
@@ -123,10 +139,10 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else repr(value)
 
 
-def save(tree: DataTree, state: PosteriorState, predictive: Predictive, path: str | Path) -> Path:
-    """Write a posterior, whose ArviZ data are given, to a netCDF file."""
+def _kept(state: PosteriorState, predictive: Predictive) -> dict[str, tuple[AnyArray, list[str]]]:
+    """What files of any kind hold beside the data: the rule, its points, and kernels with their rows."""
     nodes = predictive.prediction_nodes
-    kept: dict[str, tuple[AnyArray, list[str]]] = {
+    return {
         "nodes": (state.nodes, ["node", "parameter"]),
         "weights": (state.weights, ["node"]),
         "points": (predictive.points, ["point", "parameter"]),
@@ -140,7 +156,23 @@ def save(tree: DataTree, state: PosteriorState, predictive: Predictive, path: st
         "row_weight": (np.concatenate([node.rows.weight for node in nodes]), ["row"]),
         "row_inverse_mu": (np.concatenate([node.rows.inverse_mu for node in nodes]), ["row"]),
     }
-    _attach(tree, "rule_data", kept)
+
+
+def posterior_state(state: PosteriorState, predictive: Predictive) -> State:
+    """A posterior as JSON and arrays, for model files; chains of draws are not kept."""
+    arrays = {name: values for name, (values, _) in _kept(state, predictive).items()}
+    return State({"posterior": _attributes(state)}, {**arrays, "X": state.X, "y": state.y})
+
+
+def restored_posterior(state: State) -> tuple[PosteriorState, Predictive]:
+    """The posterior of `posterior_state`."""
+    rule = {name: np.asarray(state.arrays[name]) for name in _RULE}
+    return _restored(state.header["posterior"], rule, state.arrays["X"], state.arrays["y"], None)
+
+
+def save(tree: DataTree, state: PosteriorState, predictive: Predictive, path: str | Path) -> Path:
+    """Write a posterior, whose ArviZ data are given, to a netCDF file."""
+    _attach(tree, "rule_data", _kept(state, predictive))
     if state.chains is not None:
         own: dict[str, tuple[AnyArray, list[str]]] = {
             "chain_points": (state.chains.points, ["chain_number", "draw_number", "hyperparameter"])
@@ -184,13 +216,24 @@ def load(path: str | Path) -> tuple[PosteriorState, Predictive]:
     try:
         if _CHECKSUM in attributes and _checksum(tree) != attributes[_CHECKSUM]:  # earlier files have none
             raise ValueError("its checksum is not that of its content")
-        return _restored(tree)
+        rule = {str(name): np.asarray(v.values) for name, v in tree["rule_data"].data_vars.items()}
+        X = np.asarray(tree["constant_data"]["X"].values, dtype=float)
+        y = np.asarray(tree["observed_data"]["y"].values, dtype=float)
+        return _restored(attributes, rule, X, y, _chains(tree))
     except Exception as error:  # any exception here comes from what the file says
         raise PosteriorFileError(f"{path} is damaged: {error!r}. Make the posterior again.") from error
 
 
-def _restored(tree: DataTree) -> tuple[PosteriorState, Predictive]:
-    attributes, rule = tree.attrs, {name: np.asarray(v.values) for name, v in tree["rule_data"].data_vars.items()}
+def _chains(tree: DataTree) -> Chains | None:
+    if "chains_data" not in tree.children:
+        return None
+    stored = {str(name): np.asarray(v.values) for name, v in tree["chains_data"].data_vars.items()}
+    return Chains(stored.pop("chain_points"), stored)
+
+
+def _restored(
+    attributes: Mapping[Any, Any], rule: dict[str, AnyArray], X: Array, y: Array, chains: Chains | None
+) -> tuple[PosteriorState, Predictive]:
     kernel, prior = kernel_from_dict(json.loads(attributes["kernel"])), json.loads(attributes["prior"])
     nodes = []
     for k, log_params in enumerate(rule["kernel_log_params"]):
@@ -198,12 +241,6 @@ def _restored(tree: DataTree) -> tuple[PosteriorState, Predictive]:
         found = Rows(rule["row_s"][rows], rule["row_weight"][rows], rule["row_inverse_mu"][rows])
         own = kernel.with_log_params(log_params) if log_params.size else kernel
         nodes.append(PredictionNode(own, float(rule["kernel_weights"][k]), found))
-    chains = None
-    if "chains_data" in tree.children:
-        stored = {str(name): np.asarray(v.values) for name, v in tree["chains_data"].data_vars.items()}
-        chains = Chains(stored.pop("chain_points"), stored)
-    X = np.asarray(tree["constant_data"]["X"].values, dtype=float)
-    y = np.asarray(tree["observed_data"]["y"].values, dtype=float)
     state = PosteriorState(
         method=str(attributes["method"]),
         kernel=kernel,
@@ -219,6 +256,7 @@ def _restored(tree: DataTree) -> tuple[PosteriorState, Predictive]:
         tail=float(attributes["tail"]),
         diagnostics=json.loads(attributes["diagnostics"]),
         chains=chains,
+        surface=Surface.from_dict(json.loads(attributes["surface"])) if "surface" in attributes else Surface(),
     )
     _require_finite({**rule, "X": X, "y": y, "log evidence": np.array(state.log_evidence)})
     return state, Predictive(tuple(nodes), rule["points"])

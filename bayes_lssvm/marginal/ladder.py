@@ -155,7 +155,11 @@ def ladder(
     ----------
     rungs : sequence of str or None
         Names of the module's table; all but "nuts" that are for so many free parameters by default.
-    X, y, kernel, prior, fixed_kernel, tolerance, draws, chains, warmup, seed, progress
+    X : array of shape (N, d)
+        Inputs as the kernel shall see them (standardised, as a rule).
+    y : array of shape (N,)
+        Targets: ±1 for classes, real numbers for regression.
+    kernel, prior, fixed_kernel, tolerance, draws, chains, warmup, seed, progress
         As in `marginalise`, the same on every rung.
 
     Returns
@@ -195,7 +199,9 @@ def ladder(
             found.append(_mackay(closed) if method == "mackay" else _hessian(closed))
             continue
         try:
-            found.append(_rung(marginalise(X, y, method=method, check=False, progress=progress, **options)))
+            found.append(
+                _rung(marginalise(X, y, method=method, check=False, progress=progress, **options, standardise=False))
+            )
         except (ValueError, ImportError) as error:
             if method not in ("laplace", "importance", "ccd"):  # those that stand on a mode, and k̂, which is an extra
                 raise

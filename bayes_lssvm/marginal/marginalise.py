@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..base.memory import require_matrices
 from ..base.provenance import provenance
-from ..base.scikit import check_X_y
+from ..base.typing import Array
 from ..kernels import Kernel, as_kernel
 from ..priors import HyperPrior, LogPrior, as_hyper_prior
 from .draws.methods import by_importance, by_nuts
 from .posterior import HyperPosterior
 from .request import Request
 from .rules.methods import by_design, by_laplace, by_mackay, by_quadrature
+from .surface import Surface, surface_of
 
 METHODS: dict[str, Callable[[Request, dict[str, Any]], HyperPosterior]] = {
     "quadrature": by_quadrature,
@@ -34,6 +36,8 @@ def marginalise(
     kernel: Kernel | str = "rbf",
     prior: HyperPrior | LogPrior | None = None,
     method: str = "quadrature",
+    standardise: bool = True,
+    task: str = "auto",
     fixed_kernel: bool = False,
     tolerance: float = 1e-6,
     draws: int | None = None,
@@ -47,10 +51,9 @@ def marginalise(
 
     Parameters
     ----------
-    X : array of shape (N, d)
-        Inputs as the kernel shall see them (standardised, as a rule).
+    X : array or table of shape (N, d)
     y : array of shape (N,)
-        Targets: ±1 for classes, real numbers for regression.
+        Two labels of any kind, or real numbers.
     kernel : Kernel or str
         Its parameters are integrated out too, unless `fixed_kernel`; more than one of them by "laplace", "importance",
         "ccd" or "nuts" only.
@@ -59,6 +62,11 @@ def marginalise(
     method : {"quadrature", "mackay", "laplace", "importance", "ccd", "nuts"}
         Exact to the tolerance: "quadrature". Closed forms: "mackay" (5.2) and "laplace" (exact Hessian). By draws, with
         a Monte-Carlo error: "importance" and "nuts". A design for several kernel parameters: "ccd".
+    standardise : bool
+        Standardise the inputs, and real targets, as the estimators do; new inputs and predictions are in the units of
+        the data, μ and ζ are for standardised targets. With False the kernel sees the inputs as they are.
+    task : {"auto", "classification", "regression"}
+        "auto": classification if the targets are text or have two values.
     fixed_kernel : bool
         Hold the kernel's parameters and integrate over μ and ζ only.
     tolerance : float
@@ -78,13 +86,48 @@ def marginalise(
     -------
     HyperPosterior
     """
+    surface, X, y = surface_of(X, y, standardise=standardise, task=task)
+    return with_surface(
+        surface,
+        X,
+        y,
+        kernel=kernel,
+        prior=prior,
+        method=method,
+        fixed_kernel=fixed_kernel,
+        tolerance=tolerance,
+        draws=draws,
+        chains=chains,
+        warmup=warmup,
+        check=check,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def with_surface(
+    surface: Surface,
+    X: Array,
+    y: Array,
+    *,
+    kernel: Kernel | str,
+    prior: HyperPrior | LogPrior | None = None,
+    method: str = "quadrature",
+    fixed_kernel: bool = False,
+    tolerance: float = 1e-6,
+    draws: int | None = None,
+    chains: int = 4,
+    warmup: int = 500,
+    check: bool = True,
+    seed: int | np.random.Generator = 0,
+    progress: bool = True,
+) -> HyperPosterior:
+    """The posterior on data as the model sees them, which came to it through this surface."""
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
     for name, value in (("draws", draws), ("chains", chains), ("warmup", warmup)):
         if value is not None and (not isinstance(value, int | np.integer) or value < 1):
             raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
-    X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=3)
-    y = np.asarray(y, dtype=float)
     require_matrices(len(X), 6, "Integrate on a random subset.")
     chosen, hyper_prior = as_kernel(kernel, X.shape[1]), as_hyper_prior(prior)
     settings = {
@@ -95,5 +138,8 @@ def marginalise(
         "tolerance": tolerance,
         "seed": "generator" if isinstance(seed, np.random.Generator) else seed,
     }
-    request = Request(X, y, chosen, hyper_prior, fixed_kernel, tolerance, draws, chains, warmup, check, seed, progress)
-    return METHODS[method](request, provenance(settings=settings, data=(X, y)))
+    options = (fixed_kernel, tolerance, draws, chains, warmup, check, seed, progress)
+    request = Request(X, y, chosen, hyper_prior, *options, surface)
+    found = METHODS[method](request, provenance(settings=settings, data=(X, y)))
+    # the density of the targets, not of their standardised values; one dimension went to the bias
+    return replace(found, log_evidence=found.log_evidence - (len(y) - 1) * float(np.log(surface.target_scale)))

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from ..base.archive import State
+from ..base.text import html_table
 from ..base.typing import Array
 from ..levels.moderation import PAPERS_MODERATIONS
 from . import export
@@ -151,6 +153,21 @@ class HyperPosterior(PosteriorState):
         for i, name in enumerate(self.names):
             yield _plain(name), np.exp(points[:, i])
 
+    def __repr__(self) -> str:
+        """One line: the method, the kernel, the data and the evidence."""
+        n, d = self.X.shape
+        target = "real targets" if self.surface.classes is None and np.any(np.abs(self.y) != 1.0) else "two classes"
+        return (
+            f"HyperPosterior(method={self.method!r}, kernel={self.kernel!s}, N={n}, d={d}, {target}, "
+            f"log_evidence={self.log_evidence:.3f} ± {self.log_evidence_error:.1g})"
+        )
+
+    def _repr_html_(self) -> str:
+        """The table of `summary`, for notebooks."""
+        mean, sd, interval = self.mean(), self.sd(), self.interval(0.9)
+        rows = [[name, mean[name], sd[name], *interval[name]] for name in mean]
+        return html_table(repr(self), ("", "mean", "sd", "5 %", "95 %"), rows)
+
     def summary(self) -> str:
         """A table of means, standard deviations and 90 % intervals, and the evidence with its error."""
         mean, sd, interval = self.mean(), self.sd(), self.interval(0.9)
@@ -185,17 +202,22 @@ class HyperPosterior(PosteriorState):
     def predict(self, X: Array, *, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Mean of a new target at each row of X, and on request its standard deviation, noise included.
 
-        Means and variances are those of the whole mixture, by the law of total variance.
+        Classes count as −1 and +1. Means and variances are those of the whole mixture, by the law of total variance.
         """
-        mean, variance = self._predictor().moments(self._new_inputs(X))
-        return (mean, np.sqrt(variance)) if return_std else mean
+        first, variance = self._predictor().moments(self._new_inputs(X))
+        mean, scale = self.surface.target_mean, self.surface.target_scale
+        found = mean + scale * first
+        return (found, scale * np.sqrt(variance)) if return_std else found
 
     def predict_proba(
         self, X: Array, *, moderation: str = "class", class_prior: tuple[float, float] | None = None
     ) -> Array:
-        """[P(y=−1 | x, D), P(y=+1 | x, D)] for targets ±1: moderated outputs averaged over the posterior."""
+        """[P(y=−1 | x, D), P(y=+1 | x, D)] for two classes: moderated outputs averaged over the posterior.
+
+        The first label in sorted order is −1 (`surface.classes`).
+        """
         if not np.all(np.abs(self.y) == 1.0):
-            raise ValueError("predict_proba needs targets ±1; this posterior was made for real targets.")
+            raise ValueError("predict_proba needs two classes; this posterior was made for real targets.")
         if moderation not in PAPERS_MODERATIONS:
             raise ValueError(f"moderation must be one of {', '.join(PAPERS_MODERATIONS)}, got {moderation!r}.")
         X = self._new_inputs(X)
@@ -211,12 +233,12 @@ class HyperPosterior(PosteriorState):
 
     def _new_inputs(self, X: Array) -> Array:
         X = np.asarray(X, dtype=float)
-        if X.ndim != 2 or X.shape[1] != self.X.shape[1] or not np.isfinite(X).all():
+        width = self.surface.width or self.X.shape[1]
+        if X.ndim != 2 or X.shape[1] != width or not np.isfinite(X).all():
             raise ValueError(
-                f"New inputs must be a finite array of shape (n, {self.X.shape[1]}), as the data were; got shape "
-                f"{X.shape}."
+                f"New inputs must be a finite array of shape (n, {width}), as the data were; got shape {X.shape}."
             )
-        return X
+        return self.surface.inputs(X)
 
     # --- files and ArviZ -------------------------------------------------------------------------------------------
 
@@ -241,7 +263,19 @@ class HyperPosterior(PosteriorState):
     @classmethod
     def load(cls, path: str | Path) -> HyperPosterior:
         """A posterior that `save` wrote."""
-        state, predictive = export.load(path)
+        return cls._restored(*export.load(path))
+
+    def state(self) -> State:
+        """All that predicts, as JSON and arrays, for model files."""
+        return export.posterior_state(self, Predictive(self.prediction_nodes, self.points))
+
+    @classmethod
+    def from_state(cls, state: State) -> HyperPosterior:
+        """A posterior from its `state`."""
+        return cls._restored(*export.restored_posterior(state))
+
+    @classmethod
+    def _restored(cls, state: PosteriorState, predictive: Predictive) -> HyperPosterior:
         posterior = cls(**vars(state), make_prediction_nodes=lambda: predictive.prediction_nodes)
         posterior.__dict__["points"] = predictive.points
         return posterior

@@ -15,6 +15,7 @@ from .posterior import HyperPosterior, names_with_gamma
 from .predictions import Nodes, PredictionNode, rows_of
 from .rules.cut import log_mass_beyond
 from .rules.level2 import Level2Integral, integrate
+from .surface import Surface
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Request:
     check: bool
     seed: int | np.random.Generator
     progress: bool
+    surface: Surface
 
     @property
     def n_kernel(self) -> int:
@@ -65,6 +67,7 @@ class Request:
             names=names_with_gamma(self.density.names),
             X=self.X,
             y=self.y,
+            surface=self.surface,
             **fields,
         )
 

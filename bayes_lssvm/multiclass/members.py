@@ -218,3 +218,14 @@ def log_ratio_of(member: Any, X: Array, share: float) -> Array:
 
 def _log_odds(probabilities: Array) -> Array:
     return np.asarray(logit(np.clip(probabilities[:, 1], _SURE, 1.0 - _SURE)))
+
+
+def rows_of(member: Any) -> tuple[Array, Array]:
+    """Inputs and targets ±1 that an LS-SVM member was fitted to."""
+    if hasattr(member, "X_fit_"):
+        return member.X_fit_, member.y_fit_
+    if hasattr(member, "posterior_"):
+        return member.posterior_.X, member.posterior_.y
+    raise ValueError(
+        f"{type(member).__name__} does not keep its training data; give them to bayes_lssvm.trust instead."
+    )

@@ -210,6 +210,7 @@ def relevance_posterior(
         warmup=warmup,
         seed=seed,
         progress=progress,
+        standardise=False,
     )
     names = [f"log_{name}" for name in ARD((1.0,) * len(columns.used)).param_names]
     which = [posterior.names.index(name) for name in names]

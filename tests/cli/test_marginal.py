@@ -320,7 +320,13 @@ def test_a_regression_has_the_evidence_of_its_targets_as_given(run, record, fold
 def test_each_method_is_the_librarys(method, options, keywords, sentence, run, record, folder, data):
     X, y, _ = data
     expected = marginalise(
-        standardised(X), np.where(y == 1, 1.0, -1.0), kernel=RBF(1.3), fixed_kernel=True, method=method, **keywords
+        standardised(X),
+        np.where(y == 1, 1.0, -1.0),
+        kernel=RBF(1.3),
+        fixed_kernel=True,
+        method=method,
+        **keywords,
+        standardise=False,
     )
     arguments = ("marginalise", folder / "classes.csv", "--target", "y", "--method", method, *HELD, *options)
     found = record(*arguments)
@@ -334,7 +340,12 @@ def test_each_method_is_the_librarys(method, options, keywords, sentence, run, r
 def test_several_kernel_parameters_by_a_design(record, run, folder, data):
     X, y, _ = data
     expected = marginalise(
-        standardised(X), np.where(y == 1, 1.0, -1.0), kernel=ARD((1.0, 1.0)), prior=Normal(0, 1), method="ccd"
+        standardised(X),
+        np.where(y == 1, 1.0, -1.0),
+        kernel=ARD((1.0, 1.0)),
+        prior=Normal(0, 1),
+        method="ccd",
+        standardise=False,
     )
     arguments = (
         "marginalise",
@@ -361,7 +372,9 @@ def test_several_kernel_parameters_by_a_design(record, run, folder, data):
 def test_evidences_among_the_diagnostics_are_of_the_targets_as_given(record, folder, data):
     X, y, _ = data
     inputs, b = standardised(np.column_stack([X[:, 0], y])), X[:, 1]
-    expected = marginalise(inputs, standardised(b), kernel=ARD((1.0, 1.0)), prior=Normal(0, 1), method="ccd")
+    expected = marginalise(
+        inputs, standardised(b), kernel=ARD((1.0, 1.0)), prior=Normal(0, 1), method="ccd", standardise=False
+    )
     arguments = ("--kernel", "ard:scales=1/1", "--prior", "normal:0,1", "--method", "ccd")
     found = record("marginalise", folder / "classes.csv", "--target", "b", *arguments)
     shift = 59 * np.log(b.std(ddof=1))
@@ -411,7 +424,9 @@ def test_chains(run, record, folder, data):
     X, y, _ = data
     arguments = ("marginalise", folder / "classes.csv", "--target", "y", *HELD, "--method", "nuts", "--warmup", "300")
     found = record(*arguments, "--draws", "500", "--chains", "2", "--seed", "1")
-    exact = marginalise(standardised(X), np.where(y == 1, 1.0, -1.0), kernel=RBF(1.3), fixed_kernel=True)
+    exact = marginalise(
+        standardised(X), np.where(y == 1, 1.0, -1.0), kernel=RBF(1.3), fixed_kernel=True, standardise=False
+    )
     assert abs(found["log_evidence"] - exact.log_evidence) < 5 * found["log_evidence_error"] < 0.1
     chains = found["diagnostics"]["chains"]
     assert (chains["n_chains"], chains["n_draws"], chains["ok"]) == (2, 500, True)

@@ -55,7 +55,7 @@ def test_the_average_is_the_mixture_by_posterior_probabilities():
     parts = []
     for candidate in comparison:
         prior = default_prior(candidate.kernel, X[:20], y[:20], classes=False)
-        own = marginalise(X[:20], y[:20], kernel=candidate.kernel, prior=prior, progress=False)
+        own = marginalise(X[:20], y[:20], kernel=candidate.kernel, prior=prior, standardise=False, progress=False)
         parts.append(own.predict(X[20:], return_std=True))
     means, sds = (np.stack([part[i] for part in parts]) for i in (0, 1))
     p = comparison.probabilities[:, None]

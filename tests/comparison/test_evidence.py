@@ -61,7 +61,7 @@ def test_one_parameter_against_a_dense_grid(kernel):
     assert found.method == "lattice"
     assert abs(found.log_evidence - exact) < 1e-3
     assert abs(found.log_evidence - exact) < found.error + 1e-4
-    by_rule = marginalise(X, y, kernel=kernel, prior=PRIOR, progress=False)
+    by_rule = marginalise(X, y, kernel=kernel, prior=PRIOR, standardise=False, progress=False)
     assert found.log_evidence == pytest.approx(by_rule.log_evidence, abs=1e-4)
 
 
@@ -82,7 +82,7 @@ def test_no_parameter_is_the_integral_over_mu_and_zeta():
     assert found.log_evidence == pytest.approx(on_a_grid(X, y, Linear(), PRIOR, 0, 300), abs=1e-6)
     held = kernel_evidence(as_problem(X, y), RBF(1.3), prior=PRIOR, free=False, progress=False)
     assert held.n_parameters == 0
-    rule = marginalise(X, y, kernel=RBF(1.3), prior=PRIOR, fixed_kernel=True, progress=False)
+    rule = marginalise(X, y, kernel=RBF(1.3), prior=PRIOR, fixed_kernel=True, standardise=False, progress=False)
     assert held.log_evidence == pytest.approx(rule.log_evidence, abs=1e-6)
 
 
@@ -126,7 +126,9 @@ def test_members_of_a_code_share_the_kernel_and_nothing_else():
         signs = np.where(problem.y[rows] == second, 1.0, -1.0)
         prior = default_prior(RBF(1.0), X[rows], signs, classes=True)
         held = HyperPrior(prior.mu, prior.zeta)
-        own = marginalise(X[rows], signs, kernel=RBF(1.7), prior=held, fixed_kernel=True, progress=False)
+        own = marginalise(
+            X[rows], signs, kernel=RBF(1.7), prior=held, fixed_kernel=True, standardise=False, progress=False
+        )
         apart += own.log_evidence
     theta = np.log([1.7])
     assert integrand(theta).log_density == pytest.approx(apart + float(prior.kernel[0].log_density(theta[0])), abs=1e-6)
@@ -167,7 +169,7 @@ def test_the_comparison_pays_for_parameters_and_shows_priors():
     assert found.log_bayes_factors[0, 2] == log_b
     assert found.log_bayes_factor_errors[0, 2] == rbf.error + linear.error
     prior = default_prior(RBF(1.0), X, y, classes=False)
-    rule = marginalise(X, y, kernel=RBF(1.0), prior=prior, progress=False)
+    rule = marginalise(X, y, kernel=RBF(1.0), prior=prior, standardise=False, progress=False)
     assert rbf.log_evidence == pytest.approx(rule.log_evidence, abs=1e-3)
     text = str(found)
     assert "N(0.347, 1)" in text

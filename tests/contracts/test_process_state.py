@@ -27,7 +27,7 @@ CALLS = {
     "fit": lambda: BayesianLSSVC("linear").fit(X, Z > 0).predict_proba(X),
     "three classes": lambda: BayesianLSSVC("linear").fit(X, np.digitize(Z, (-0.5, 0.5))).predict(X),
     "a number": lambda: BayesianLSSVR("linear").fit(X, Z).predict(X),
-    "marginalise": lambda: marginalise(X, Z, kernel="linear", progress=False).predict(X),
+    "marginalise": lambda: marginalise(X, Z, kernel="linear", progress=False, standardise=False).predict(X),
     "fully Bayesian": lambda: FullyBayesianLSSVR("linear", method="importance").fit(X, Z).predict(X),
 }
 

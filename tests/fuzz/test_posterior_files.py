@@ -21,7 +21,7 @@ Y = np.sin(2 * X[:, 0]) + 0.2 * RNG.normal(size=20)
 
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory):
-    posterior = marginalise(X, Y, kernel=RBF(1.0), fixed_kernel=True, progress=False)
+    posterior = marginalise(X, Y, kernel=RBF(1.0), fixed_kernel=True, progress=False, standardise=False)
     return posterior, posterior.save(tmp_path_factory.mktemp("honest") / "posterior.nc")
 
 

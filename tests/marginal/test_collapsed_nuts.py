@@ -251,11 +251,13 @@ def free(ripley_standardised, ripley_prior):
 
 @pytest.fixture(scope="module")
 def free_exact(ripley_standardised, ripley_prior):
-    return marginalise(*ripley_standardised, kernel=RBF(1.0), prior=ripley_prior)
+    return marginalise(*ripley_standardised, kernel=RBF(1.0), prior=ripley_prior, standardise=False)
 
 
 def test_ripley_with_sigma_fixed(fixed, ripley_standardised, ripley_prior):
-    exact = marginalise(*ripley_standardised, kernel=RBF(1.311), prior=ripley_prior, fixed_kernel=True)
+    exact = marginalise(
+        *ripley_standardised, kernel=RBF(1.311), prior=ripley_prior, fixed_kernel=True, standardise=False
+    )
     assert_same_posterior(fixed, exact)
     assert fixed.correction.n_checked == 4000
     assert fixed.correction.max_error < 1e-9
@@ -314,7 +316,7 @@ def test_seeds(fixed, ripley_standardised, ripley_prior):
 def test_posteriors_that_are_wide_or_have_two_modes(kernel, permuted, ripley_standardised):
     X, y = ripley_standardised
     y = np.random.default_rng(0).permutation(y) if permuted else y
-    exact = marginalise(X, y, kernel=kernel, prior=WIDE, fixed_kernel=True)
+    exact = marginalise(X, y, kernel=kernel, prior=WIDE, fixed_kernel=True, standardise=False)
     assert exact.sd()["log_mu"] > 1.0
     assert_same_posterior(draw(X, y, kernel, HyperPrior(), fixed_kernel=True), exact)
 
@@ -324,13 +326,15 @@ def test_permuted_labels_with_the_width_free(ripley_standardised):
     y = np.random.default_rng(0).permutation(y)[::5]
     prior = HyperPrior(WIDE, WIDE, Normal(0, 0.7))
     found = draw(X[::5], y, RBF(1.0), prior)
-    assert_same_posterior(found, marginalise(X[::5], y, kernel=RBF(1.0), prior=prior))
+    assert_same_posterior(found, marginalise(X[::5], y, kernel=RBF(1.0), prior=prior, standardise=False))
 
 
 def test_four_points():
     X, y = np.array([[0.0], [0.4], [1.0], [1.3]]), np.array([1.0, 0.7, -1.0, -0.8])
     prior = HyperPrior(WIDE, WIDE, Normal(0, 0.8))
-    assert_same_posterior(draw(X, y, RBF(1.0), prior), marginalise(X, y, kernel=RBF(1.0), prior=prior))
+    assert_same_posterior(
+        draw(X, y, RBF(1.0), prior), marginalise(X, y, kernel=RBF(1.0), prior=prior, standardise=False)
+    )
 
 
 @pytest.mark.filterwarnings(
@@ -342,7 +346,7 @@ def test_box_priors_far_from_the_posterior_and_right_at_it(ripley_standardised):
     far = draw(X, y, RBF(1.0), wide)
     assert not far.correction.corrected
     # where a box ends within the posterior, as that of log σ does, the rule converges slowly: to 5e-6 here and below
-    assert_same_posterior(far, marginalise(X, y, kernel=RBF(1.0), prior=wide, tolerance=1e-6))
+    assert_same_posterior(far, marginalise(X, y, kernel=RBF(1.0), prior=wide, tolerance=1e-6, standardise=False))
     # ζ is pressed against its bound, and the bounds of log μ at given γ change from one prior to the other within the
     # posterior: there the table has kinks, and the draws get weights
     tight = HyperPrior(Box(-0.5, 0.5), Box(-0.5, 0.9))
@@ -351,7 +355,7 @@ def test_box_priors_far_from_the_posterior_and_right_at_it(ripley_standardised):
     assert near.points[..., 1].max() < 0.9
     assert near.points[..., 1].max() > 0.899
     assert near.correction.k_hat < 0.5
-    exact = marginalise(X, y, kernel=RBF(1.311), prior=tight, fixed_kernel=True, tolerance=1e-6)
+    exact = marginalise(X, y, kernel=RBF(1.311), prior=tight, fixed_kernel=True, tolerance=1e-6, standardise=False)
     assert_same_posterior(near, exact)
 
 
@@ -360,7 +364,7 @@ def test_a_prior_of_the_user():
     prior = HyperPrior(Gumbel(), WIDE, Gumbel())
     found = draw(X, y, RBF(1.0), prior)
     assert not found.correction.corrected
-    assert_same_posterior(found, marginalise(X, y, kernel=RBF(1.0), prior=prior))
+    assert_same_posterior(found, marginalise(X, y, kernel=RBF(1.0), prior=prior, standardise=False))
 
 
 def test_a_prior_that_vanishes_at_its_edges():
@@ -388,7 +392,7 @@ def test_a_bad_interpolant_is_found_out_and_corrected(monkeypatch):
     assert logsumexp(found.log_weights) == pytest.approx(np.log(4000))
     exact = Density(X, y, RBF(1.0), prior.components(1)).values(found.points.reshape(-1, 3)[::500])
     assert found.log_density.ravel()[::500] == pytest.approx(exact, abs=1e-9)
-    assert_same_posterior(found, marginalise(X, y, kernel=RBF(1.0), prior=prior))
+    assert_same_posterior(found, marginalise(X, y, kernel=RBF(1.0), prior=prior, standardise=False))
 
 
 def test_weights_that_cannot_be_trusted_are_warned_of():

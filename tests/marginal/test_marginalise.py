@@ -43,7 +43,7 @@ TABLE = {
 def test_the_ladder_over_mu_and_zeta_on_ripley(row, ripley_standardised):
     kernel, log_z, mackay, laplace, sd = row
     X, y = ripley_standardised
-    posterior = marginalise(X, y, kernel=kernel, prior=Normal(0, 3), fixed_kernel=True)
+    posterior = marginalise(X, y, kernel=kernel, prior=Normal(0, 3), fixed_kernel=True, standardise=False)
     assert posterior.log_evidence == pytest.approx(log_z, abs=6e-4)
     assert posterior.log_evidence_error < 1e-8
     assert posterior.tail < 1e-12
@@ -58,13 +58,17 @@ def test_the_ladder_over_mu_and_zeta_on_ripley(row, ripley_standardised):
     ("kernel", "expected"), [(RBF(1.311), -258.813), (RBF(4.0), -266.241), (Linear(), -277.397)], ids=str
 )
 def test_a_broader_prior(kernel, expected, ripley_standardised):
-    posterior = marginalise(*ripley_standardised, kernel=kernel, prior=Normal(0, 10), fixed_kernel=True)
+    posterior = marginalise(
+        *ripley_standardised, kernel=kernel, prior=Normal(0, 10), fixed_kernel=True, standardise=False
+    )
     assert posterior.log_evidence == pytest.approx(expected, abs=6e-4)
 
 
 def test_a_box_changes_bayes_factors_little(ripley_standardised):
     values = [
-        marginalise(*ripley_standardised, kernel=k, prior=Box(-10, 10), fixed_kernel=True).log_evidence
+        marginalise(
+            *ripley_standardised, kernel=k, prior=Box(-10, 10), fixed_kernel=True, standardise=False
+        ).log_evidence
         for k in (RBF(1.311), RBF(4.0), Linear())
     ]
     assert values[1] - values[0] == pytest.approx(-7.40, abs=6e-3)
@@ -73,7 +77,7 @@ def test_a_box_changes_bayes_factors_little(ripley_standardised):
 
 def test_all_three_hyperparameters_on_ripley(ripley_standardised):
     prior = HyperPrior(Normal(0, 3), Normal(0, 3), Normal(0, 1))
-    posterior = marginalise(*ripley_standardised, kernel=RBF(1.0), prior=prior)
+    posterior = marginalise(*ripley_standardised, kernel=RBF(1.0), prior=prior, standardise=False)
     assert posterior.log_evidence == pytest.approx(-258.188107, abs=1e-6)
     assert posterior.log_evidence_error < 1e-6
     mean, sd = posterior.mean(), posterior.sd()
@@ -102,7 +106,7 @@ def test_brute_force_on_a_dense_grid(prior):
     values = np.array([[log_evidence(spectrum, float(np.exp(a)), float(np.exp(b))) for b in axis] for a in axis])
     joint = values + prior.log_density(axis)[:, None] + prior.log_density(axis)[None, :]
     brute = logsumexp(joint + np.log(weights)[:, None] + np.log(weights)[None, :])
-    posterior = marginalise(X, y, kernel=kernel, prior=prior, fixed_kernel=True)
+    posterior = marginalise(X, y, kernel=kernel, prior=prior, fixed_kernel=True, standardise=False)
     assert posterior.log_evidence == pytest.approx(brute, abs=1e-6)
     probability = np.exp(joint - brute) * np.outer(weights, weights)
     assert posterior.mean()["log_zeta"] == pytest.approx(float((probability.sum(axis=0) * axis).sum()), abs=1e-5)
@@ -119,7 +123,7 @@ def small():
 def test_predictions_at_a_node_are_those_of_the_plug_in_posterior(small):
     """At one γ and μ the closed forms of level 1 must come out; the mean of 1/μ gives the variance at γ."""
     X, y, new = small
-    posterior = marginalise(X, y, kernel=RBF(1.5), fixed_kernel=True)
+    posterior = marginalise(X, y, kernel=RBF(1.5), fixed_kernel=True, standardise=False)
     predictor = NodePredictor(posterior.prediction_nodes[0], X, y)
     z, variance = predictor.latent(new)
     odds = {m: predictor.log_odds(new, m, 0.3, 0.1) for m in ("class", "target", "softmax")}
@@ -140,7 +144,7 @@ def test_predictions_at_a_node_are_those_of_the_plug_in_posterior(small):
 
 def test_the_mixture_follows_the_law_of_total_variance(small):
     X, y, new = small
-    posterior = marginalise(X, y, kernel=RBF(1.5), prior=HyperPrior(kernel=Normal(0, 1)))
+    posterior = marginalise(X, y, kernel=RBF(1.5), prior=HyperPrior(kernel=Normal(0, 1)), standardise=False)
     mean, std = posterior.predict(new, return_std=True)
     # draws of (μ, ζ, σ) from the nodes, each with its own closed form
     rng = np.random.default_rng(0)
@@ -163,7 +167,7 @@ def test_the_mixture_follows_the_law_of_total_variance(small):
 
 def test_probabilities_sum_to_one_and_follow_the_prior(small):
     X, y, new = small
-    posterior = marginalise(X, y, kernel=RBF(1.5), fixed_kernel=True)
+    posterior = marginalise(X, y, kernel=RBF(1.5), fixed_kernel=True, standardise=False)
     for moderation in ("class", "target", "softmax"):
         P = posterior.predict_proba(new, moderation=moderation)
         assert np.all((P >= 0) & (P <= 1))
@@ -174,7 +178,7 @@ def test_probabilities_sum_to_one_and_follow_the_prior(small):
 
 def test_marginalisation_does_not_hurt_on_ripley(ripley, ripley_standardised):
     X, _, X_test, y_test = ripley
-    posterior = marginalise(*ripley_standardised, prior=HyperPrior(kernel=Normal(0, 1)))
+    posterior = marginalise(*ripley_standardised, prior=HyperPrior(kernel=Normal(0, 1)), standardise=False)
     new = (X_test - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     P = posterior.predict_proba(new)[:, 1]
     assert np.mean((P > 0.5) == (y_test > 0)) == pytest.approx(0.908, abs=1e-3)
@@ -186,10 +190,10 @@ def test_permuted_labels_give_a_proper_answer(ripley_standardised):
     """The reference row for labels without signal, where MacKay's error bar of log μ grows without end as γ → 0."""
     X, y = ripley_standardised
     shuffled = np.random.default_rng(0).permutation(y)
-    posterior = marginalise(X, shuffled, kernel=RBF(1.311), fixed_kernel=True)
+    posterior = marginalise(X, shuffled, kernel=RBF(1.311), fixed_kernel=True, standardise=False)
     assert posterior.log_evidence == pytest.approx(-362.350, abs=6e-4)
     assert posterior.sd()["log_mu"] == pytest.approx(1.59, abs=6e-3)  # the data say little about μ
-    laplace = marginalise(X, shuffled, kernel=RBF(1.311), fixed_kernel=True, method="laplace")
+    laplace = marginalise(X, shuffled, kernel=RBF(1.311), fixed_kernel=True, method="laplace", standardise=False)
     assert laplace.log_evidence - posterior.log_evidence == pytest.approx(-0.054, abs=6e-4)
     assert laplace.sd()["log_mu"] == pytest.approx(1.41, abs=6e-3)
     closed = evidence_of(RBF(1.311)(X), shuffled)
@@ -205,7 +209,7 @@ def test_improper_priors_are_refused_with_the_reason(small):
     X, y, _ = small
     for prior in (Flat(), HyperPrior(mu=Flat()), HyperPrior(kernel=Flat())):
         with pytest.raises(ImproperPriorError, match="tends to a constant as γ → 0"):
-            marginalise(X, y, kernel=RBF(1.0), prior=prior)
+            marginalise(X, y, kernel=RBF(1.0), prior=prior, standardise=False)
     reduction = TridiagonalReduction.from_kernel_matrix(RBF(1.0)(X), y)
     assert np.isfinite(laplace_evidence(reduction, as_hyper_prior(Flat())).log_evidence)
 
@@ -213,24 +217,24 @@ def test_improper_priors_are_refused_with_the_reason(small):
 def test_bad_calls_get_a_sentence(small):
     X, y, _ = small
     with pytest.raises(ValueError, match="one kernel parameter at most"):
-        marginalise(X, y, kernel="ard")
+        marginalise(X, y, kernel="ard", standardise=False)
     with pytest.raises(ValueError, match="method must be one of"):
-        marginalise(X, y, method="guessing")
+        marginalise(X, y, method="guessing", standardise=False)
     with pytest.raises(ValueError, match="prior must be"):
-        marginalise(X, y, prior="broad")
+        marginalise(X, y, prior="broad", standardise=False)
     with pytest.raises(ValueError, match="needs targets ±1"):
-        marginalise(X, y + 0.5, kernel="linear").predict_proba(X)
+        marginalise(X, y + 0.5, kernel="linear", standardise=False).predict_proba(X)
     with pytest.raises(ValueError, match="kernel components"):
-        marginalise(X, y, kernel="linear", prior=HyperPrior(kernel=(Normal(),)))
+        marginalise(X, y, kernel="linear", prior=HyperPrior(kernel=(Normal(),)), standardise=False)
 
 
 def test_a_tail_beyond_the_range_is_warned_of(small):
     X, y, _ = small
     noiseless = X @ np.array([1.0, -2.0])
     with pytest.warns(BayesLSSVMWarning, match="misses a tail"):
-        marginalise(X, noiseless, kernel="linear", prior=Normal(0, 30))
+        marginalise(X, noiseless, kernel="linear", prior=Normal(0, 30), standardise=False)
     # four points and a singular kernel are no trouble
-    assert np.isfinite(marginalise(X[[0, 0, 1, 2]], y[[0, 0, 1, 5]], kernel="linear").log_evidence)
+    assert np.isfinite(marginalise(X[[0, 0, 1, 2]], y[[0, 0, 1, 5]], kernel="linear", standardise=False).log_evidence)
 
 
 @pytest.mark.parametrize("prior", [Normal(0.3, 2.0), Box(-1.0, 2.5)], ids=str)
@@ -263,13 +267,13 @@ THREE = HyperPrior(Normal(0, 3), Normal(0, 3), Normal(0, 1))
 
 @pytest.fixture(scope="module")
 def exact(ripley_standardised):
-    return marginalise(*ripley_standardised, kernel=RBF(1.0), prior=THREE)
+    return marginalise(*ripley_standardised, kernel=RBF(1.0), prior=THREE, standardise=False)
 
 
 def test_the_rungs_over_three_hyperparameters(ripley_standardised, exact):
     """Reference values: Laplace over all three is off by −0.091, eq 5.2 inside a rule over σ by −0.060."""
     for method, difference in (("laplace", -0.091), ("mackay", -0.060)):
-        posterior = marginalise(*ripley_standardised, kernel=RBF(1.0), prior=THREE, method=method)
+        posterior = marginalise(*ripley_standardised, kernel=RBF(1.0), prior=THREE, method=method, standardise=False)
         assert posterior.log_evidence - exact.log_evidence == pytest.approx(difference, abs=6e-4)
         assert np.isnan(posterior.log_evidence_error)
         assert posterior.method == method
@@ -278,7 +282,7 @@ def test_the_rungs_over_three_hyperparameters(ripley_standardised, exact):
 def test_laplace_over_mu_and_zeta_is_the_same_by_both_ways(ripley_standardised):
     X, y = ripley_standardised
     for kernel in (RBF(1.311), Linear(), Polynomial(3, 1.0)):
-        posterior = marginalise(X, y, kernel=kernel, method="laplace", fixed_kernel=True)
+        posterior = marginalise(X, y, kernel=kernel, method="laplace", fixed_kernel=True, standardise=False)
         other = laplace_evidence(TridiagonalReduction.from_kernel_matrix(kernel(X), y), HyperPrior())
         assert posterior.log_evidence == pytest.approx(other.log_evidence, abs=1e-6)
         assert posterior.mean()["log_mu"] == pytest.approx(float(other.mode[0]), abs=1e-4)
@@ -287,15 +291,19 @@ def test_laplace_over_mu_and_zeta_is_the_same_by_both_ways(ripley_standardised):
 
 
 def test_importance_sampling_agrees_within_its_own_error(ripley_standardised, exact):
-    free = marginalise(*ripley_standardised, kernel=RBF(1.0), prior=THREE, method="importance", draws=400, seed=1)
+    free = marginalise(
+        *ripley_standardised, kernel=RBF(1.0), prior=THREE, method="importance", draws=400, seed=1, standardise=False
+    )
     assert free.log_evidence == pytest.approx(exact.log_evidence, abs=4 * free.log_evidence_error)
     assert 0.002 < free.log_evidence_error < 0.05
     assert free.diagnostics["k_hat"] < 0.7
     for kernel, log_z in ((RBF(1.311), -256.475271), (Linear(), -275.127)):
-        held = marginalise(*ripley_standardised, kernel=kernel, fixed_kernel=True, method="importance", seed=3)
+        held = marginalise(
+            *ripley_standardised, kernel=kernel, fixed_kernel=True, method="importance", seed=3, standardise=False
+        )
         assert held.log_evidence == pytest.approx(log_z, abs=4 * held.log_evidence_error + 5e-4)
         assert held.log_evidence_error < 0.03
-    again = marginalise(*ripley_standardised, kernel=Linear(), method="importance", seed=3)
+    again = marginalise(*ripley_standardised, kernel=Linear(), method="importance", seed=3, standardise=False)
     assert again.log_evidence == held.log_evidence
 
 
@@ -303,16 +311,26 @@ def test_importance_sampling_says_where_its_proposal_fails(ripley_standardised):
     """Permuted labels: a plateau as γ → 0 that only the prior ends, far wider than the Gaussian at the mode."""
     X, y = ripley_standardised
     shuffled = np.random.default_rng(0).permutation(y)
-    exact = marginalise(X, shuffled, kernel=RBF(1.311), fixed_kernel=True)
-    found = marginalise(X, shuffled, kernel=RBF(1.311), fixed_kernel=True, method="importance")
+    exact = marginalise(X, shuffled, kernel=RBF(1.311), fixed_kernel=True, standardise=False)
+    found = marginalise(X, shuffled, kernel=RBF(1.311), fixed_kernel=True, method="importance", standardise=False)
     assert found.log_evidence == pytest.approx(exact.log_evidence, abs=5 * found.log_evidence_error)
     with pytest.warns(BayesLSSVMWarning, match="worth only"):
-        marginalise(X, shuffled, kernel=RBF(1.311), prior=Box(-30, 30), fixed_kernel=True, method="importance")
+        marginalise(
+            X,
+            shuffled,
+            kernel=RBF(1.311),
+            prior=Box(-30, 30),
+            fixed_kernel=True,
+            method="importance",
+            standardise=False,
+        )
 
 
 def test_laplace_names_the_modes_that_it_leaves_out(ripley_standardised):
     with pytest.warns(BayesLSSVMWarning, match="2 modes"):
-        posterior = marginalise(*ripley_standardised, kernel=RBF(8.0), fixed_kernel=True, method="laplace")
+        posterior = marginalise(
+            *ripley_standardised, kernel=RBF(8.0), fixed_kernel=True, method="laplace", standardise=False
+        )
     assert posterior.diagnostics["n_modes"] == 2
     assert posterior.diagnostics["missed_mass"] > 0.05
 
@@ -336,8 +354,8 @@ def test_the_design_against_importance_sampling_with_two_scales(small):
     X, y, new = small
     prior = HyperPrior(kernel=Normal(0.5, 0.7))
     kernel = ARD((1.5, 1.5))
-    by_design = marginalise(X, y, kernel=kernel, prior=prior, method="ccd")
-    by_draws = marginalise(X, y, kernel=kernel, prior=prior, method="importance", draws=4000, seed=0)
+    by_design = marginalise(X, y, kernel=kernel, prior=prior, method="ccd", standardise=False)
+    by_draws = marginalise(X, y, kernel=kernel, prior=prior, method="importance", draws=4000, seed=0, standardise=False)
     assert by_draws.diagnostics["k_hat"] < 0.7
     assert by_design.log_evidence == pytest.approx(by_draws.log_evidence, abs=0.15)
     names = ("log_mu", "log_zeta", "log_scale_0", "log_scale_1")
@@ -348,7 +366,7 @@ def test_the_design_against_importance_sampling_with_two_scales(small):
     P, Q = by_design.predict_proba(new), by_draws.predict_proba(new)
     assert pytest.approx(Q, abs=0.03) == P
     with pytest.raises(ValueError, match="two or more free parameters"):
-        marginalise(X, y, kernel=RBF(1.0), method="ccd")
+        marginalise(X, y, kernel=RBF(1.0), method="ccd", standardise=False)
 
 
 def test_draws_from_the_rule_have_its_moments(exact):
@@ -429,7 +447,9 @@ def test_latent_draws_have_the_posterior_of_level_1(small):
 @pytest.mark.parametrize("method", ["quadrature", "laplace", "importance", "mackay"])
 def test_arviz_data_and_files(method, small, tmp_path):
     X, y, new = small
-    posterior = marginalise(X, y, kernel=RBF(1.5), prior=THREE, method=method, tolerance=1e-5, draws=200)
+    posterior = marginalise(
+        X, y, kernel=RBF(1.5), prior=THREE, method=method, tolerance=1e-5, draws=200, standardise=False
+    )
     tree = posterior.to_arviz(draws=100, seed=1)
     groups = {"posterior", "sample_stats", "log_likelihood", "posterior_predictive", "observed_data", "constant_data"}
     assert set(tree.children) == groups
@@ -455,7 +475,7 @@ def test_arviz_data_and_files(method, small, tmp_path):
 
 def test_files_of_other_kinds_get_a_sentence(small, tmp_path):
     X, y, _ = small
-    posterior = marginalise(X, y, kernel="linear")
+    posterior = marginalise(X, y, kernel="linear", standardise=False)
     path = posterior.save(tmp_path / "posterior.nc")
     tree = read_netcdf(path)
     tree.attrs["format_version"] = 99
@@ -493,8 +513,8 @@ class Logistic(LogPrior):
 def test_a_prior_of_ones_own_goes_everywhere(small, tmp_path):
     X, y, new = small
     prior = HyperPrior(mu=Logistic(), zeta=Normal(0, 3))
-    exact = marginalise(X, y, kernel=RBF(1.5), prior=prior, fixed_kernel=True)
-    drawn = marginalise(X, y, kernel=RBF(1.5), prior=prior, fixed_kernel=True, method="importance")
+    exact = marginalise(X, y, kernel=RBF(1.5), prior=prior, fixed_kernel=True, standardise=False)
+    drawn = marginalise(X, y, kernel=RBF(1.5), prior=prior, fixed_kernel=True, method="importance", standardise=False)
     assert drawn.log_evidence == pytest.approx(exact.log_evidence, abs=4 * drawn.log_evidence_error)
     again = HyperPosterior.load(exact.save(tmp_path / "own.nc"))
     assert again.prior is None
@@ -504,7 +524,7 @@ def test_a_prior_of_ones_own_goes_everywhere(small, tmp_path):
 
 def test_a_posterior_can_be_copied(small):
     X, y, new = small
-    posterior = marginalise(X, y, kernel=RBF(1.5), prior=THREE, tolerance=1e-5)
+    posterior = marginalise(X, y, kernel=RBF(1.5), prior=THREE, tolerance=1e-5, standardise=False)
     copy = pickle.loads(pickle.dumps(posterior))
     assert copy.predict_proba(new) == pytest.approx(posterior.predict_proba(new))
     assert copy.interval() == posterior.interval()
@@ -524,7 +544,7 @@ def test_a_handful_of_points_is_integrated_to_the_end():
     joint = norm.logpdf(spectrum.t, scale=np.sqrt(variances)).sum(axis=-1) - 0.5 * np.log(4)
     joint += prior.log_density(m) + prior.log_density(z)
     brute = logsumexp(joint) + 2 * np.log(axis[1] - axis[0])
-    posterior = marginalise(X, y, kernel=kernel, prior=prior, fixed_kernel=True)
+    posterior = marginalise(X, y, kernel=kernel, prior=prior, fixed_kernel=True, standardise=False)
     assert posterior.log_evidence == pytest.approx(brute, abs=1e-6)
 
 
@@ -536,7 +556,7 @@ def test_a_box_that_excludes_the_peak(ripley_standardised):
     m, z = 4.0 + nodes, -0.25 + 0.75 * nodes
     values = np.array([[log_evidence(spectrum, float(np.exp(a)), float(np.exp(b))) for b in z] for a in m])
     brute = logsumexp(values + np.log(weights)[:, None] + np.log(0.75 * weights)) - np.log(2.0 * 1.5)
-    posterior = marginalise(X, y, kernel=RBF(1.311), prior=prior, fixed_kernel=True, tolerance=1e-3)
+    posterior = marginalise(X, y, kernel=RBF(1.311), prior=prior, fixed_kernel=True, tolerance=1e-3, standardise=False)
     assert posterior.log_evidence == pytest.approx(brute, abs=2e-3)
     assert posterior.tail < 1e-9  # the prior ends there; nothing is missed
 
@@ -544,7 +564,7 @@ def test_a_box_that_excludes_the_peak(ripley_standardised):
 def test_a_kernel_that_does_not_vary(small):
     """A constant matrix is taken up by the bias: noise alone explains the targets, and μ keeps its prior."""
     X, y, _ = small
-    posterior = marginalise(np.ones_like(X), y, kernel=RBF(1.0), fixed_kernel=True)
+    posterior = marginalise(np.ones_like(X), y, kernel=RBF(1.0), fixed_kernel=True, standardise=False)
     assert posterior.mean()["log_mu"] == pytest.approx(0.0, abs=1e-3)
     assert posterior.sd()["log_mu"] == pytest.approx(3.0, rel=1e-3)
 
@@ -560,7 +580,7 @@ def test_interpolated_variances_do_not_swing_where_one_is_rounding():
         assert np.log(1e-14) - 0.5 <= own(values)[0] <= -0.3
     X = np.random.default_rng(3).uniform(-2.0, 2.0, size=(250, 1))
     y = np.sin(2.0 * X[:, 0]) + 1e-3 * np.random.default_rng(4).standard_normal(250)
-    posterior = marginalise(X, y, prior=Normal(0.0, 3.0), tolerance=1e-4, progress=False)
+    posterior = marginalise(X, y, prior=Normal(0.0, 3.0), tolerance=1e-4, progress=False, standardise=False)
     _, std = posterior.predict(X, return_std=True)
     assert np.all((std > 5e-4) & (std < 2e-3))
 

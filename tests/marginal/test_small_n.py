@@ -26,7 +26,7 @@ def problem(seed, n, classes):
 def check(seed, n, classes, prior_sd):
     X, y = problem(seed, n, classes)
     exact = integrate(X, y, prior_sd)
-    found = marginalise(X, y, prior=Normal(0.0, prior_sd))
+    found = marginalise(X, y, prior=Normal(0.0, prior_sd), standardise=False)
     assert abs(found.log_evidence - exact.log_evidence) <= found.log_evidence_error + 1e-9  # the grid's own error
     assert found.log_evidence_error < 1e-4
     assert found.sd()["log_sigma"] == pytest.approx(exact.sd, abs=1e-4)
@@ -51,14 +51,14 @@ def test_class_probabilities_against_a_dense_grid(seed, n):
     X, y = problem(seed, n, True)
     new = 1.5 * np.random.default_rng(seed).normal(size=(20, X.shape[1]))
     exact = integrate(X, y, 3.0, new, points=8)
-    found = marginalise(X, y).predict_proba(new, moderation="target")[:, 1]
+    found = marginalise(X, y, standardise=False).predict_proba(new, moderation="target")[:, 1]
     assert np.abs(found - exact.probabilities).max() < 1e-3
 
 
 def test_a_wide_prior_at_a_held_kernel():
     X, y = problem(7, 12, True)
     prior = Normal(0.0, 30.0)
-    wide = marginalise(X, y, kernel=RBF(1.0), prior=prior, fixed_kernel=True)
+    wide = marginalise(X, y, kernel=RBF(1.0), prior=prior, fixed_kernel=True, standardise=False)
     exact, _ = given_width(X, y, 0.0, 30.0, np.empty((0, X.shape[1])))
     assert abs(wide.log_evidence - exact) <= wide.log_evidence_error + 1e-12
     assert wide.log_evidence_error < 1e-6

@@ -449,7 +449,7 @@ def weight_posterior(weight_data):
 
 def test_weight_space_nuts_agrees_with_quadrature(weight_data, weight_posterior):
     _, _, X, y = weight_data
-    exact = marginalise(X, y, kernel=Linear(), prior=PRIOR)
+    exact = marginalise(X, y, kernel=Linear(), prior=PRIOR, standardise=False)
     assert_moments_agree(weight_posterior, exact, ("log_mu", "log_zeta"))
     assert weight_posterior.diagnostics.ok
     assert weight_posterior.draws["w"].shape == (4, 1000, 2)
@@ -462,7 +462,7 @@ def test_function_space_nuts_agrees_with_quadrature_over_sigma_too():
     X, y = regression(30, seed=8)
     program = GaussianProcess(RBF(1.0), PRIOR)
     posterior = sample(program, *program.data(X, y), seed=2, target_accept=0.95)
-    exact = marginalise(X, y, kernel=RBF(1.0), prior=PRIOR)
+    exact = marginalise(X, y, kernel=RBF(1.0), prior=PRIOR, standardise=False)
     assert_moments_agree(posterior, exact, ("log_mu", "log_zeta", "log_sigma"))
 
 
@@ -594,7 +594,7 @@ def test_weight_space_on_real_data_agrees_with_quadrature(name, kernel, centred,
     program = WeightSpace(BROAD, centred=centred)
     phi = features(kernel, X, empirical=isinstance(kernel, RBF))
     posterior = sample(program, *program.data(phi, y), seed=1, target_accept=0.95)
-    exact = marginalise(X, y, kernel=kernel, prior=BROAD, fixed_kernel=True)
+    exact = marginalise(X, y, kernel=kernel, prior=BROAD, fixed_kernel=True, standardise=False)
     assert_moments_agree(posterior, exact, ("log_mu", "log_zeta"))
 
 
@@ -603,7 +603,7 @@ def test_weight_space_on_real_data_agrees_with_quadrature(name, kernel, centred,
 def test_function_space_on_ripley_agrees_with_quadrature(kernel, ripley_standardised):
     program = GaussianProcess(kernel, BROAD, fixed_kernel=True)
     posterior = sample(program, *program.data(*ripley_standardised), seed=1, target_accept=0.95, warmup=300, draws=500)
-    exact = marginalise(*ripley_standardised, kernel=kernel, prior=BROAD, fixed_kernel=True)
+    exact = marginalise(*ripley_standardised, kernel=kernel, prior=BROAD, fixed_kernel=True, standardise=False)
     assert_moments_agree(posterior, exact, ("log_mu", "log_zeta"))
 
 
@@ -613,7 +613,7 @@ def test_function_space_on_ripley_with_sigma_free(ripley_standardised):
     posterior = sample(
         program, *program.data(*ripley_standardised), seed=1, target_accept=0.9, warmup=300, draws=500, dense_mass=True
     )
-    exact = marginalise(*ripley_standardised, kernel=RBF(1.0), prior=BROAD)
+    exact = marginalise(*ripley_standardised, kernel=RBF(1.0), prior=BROAD, standardise=False)
     assert_moments_agree(posterior, exact, ("log_mu", "log_zeta", "log_sigma"))
 
 
@@ -624,7 +624,7 @@ def test_function_space_on_a_part_of_pima(pima):
     X, y = pima[0][chosen], pima[1][chosen]
     program = GaussianProcess(RBF(6.0), BROAD, fixed_kernel=True)
     posterior = sample(program, *program.data(X, y), seed=1, target_accept=0.95, warmup=300, draws=500)
-    exact = marginalise(X, y, kernel=RBF(6.0), prior=BROAD, fixed_kernel=True)
+    exact = marginalise(X, y, kernel=RBF(6.0), prior=BROAD, fixed_kernel=True, standardise=False)
     assert_moments_agree(posterior, exact, ("log_mu", "log_zeta"))
 
 
@@ -638,7 +638,7 @@ def test_permuted_labels_need_the_other_parametrisation(ripley_standardised):
     with pytest.raises(ChainsDidNotMixError, match=r"R-hat of .*E-FMI"):
         sample(centred, *centred.data(phi, y), seed=1, target_accept=0.95)
     posterior = sample(other, *other.data(phi, y), seed=1, target_accept=0.95)
-    exact = marginalise(X, y, kernel=RBF(1.311), prior=BROAD, fixed_kernel=True)
+    exact = marginalise(X, y, kernel=RBF(1.311), prior=BROAD, fixed_kernel=True, standardise=False)
     assert_moments_agree(posterior, exact, ("log_mu", "log_zeta"))
     assert exact.mean()["log_gamma"] < -3.0  # no signal
 
@@ -657,7 +657,7 @@ def test_four_points_are_enough_for_a_posterior():
     prior = Normal(0, 1)
     program = GaussianProcess(RBF(1.0), prior, fixed_kernel=True)
     posterior = sample(program, *program.data(X, y), seed=1, target_accept=0.95)
-    exact = marginalise(X, y, kernel=RBF(1.0), prior=prior, fixed_kernel=True)
+    exact = marginalise(X, y, kernel=RBF(1.0), prior=prior, fixed_kernel=True, standardise=False)
     assert_moments_agree(posterior, exact, ("log_mu", "log_zeta"))
 
 
@@ -667,7 +667,7 @@ def test_a_users_prior_is_sampled():
     prior = HyperPrior(Heavy(1.0), Tail(1.0))
     program = WeightSpace(prior)
     posterior = sample(program, *program.data(features(Linear(), X), y), seed=1, target_accept=0.95)
-    exact = marginalise(X, y, kernel=Linear(), prior=prior)
+    exact = marginalise(X, y, kernel=Linear(), prior=prior, standardise=False)
     assert_moments_agree(posterior, exact, ("log_mu", "log_zeta"))
 
 

@@ -144,14 +144,14 @@ def compare(comparison: Comparison, seed: int) -> Agreement:
     """Sample the posterior and compare it with quadrature."""
     X, y = load(comparison.data)
     common: dict[str, Any] = {"kernel": comparison.kernel, "prior": PRIOR, "fixed_kernel": comparison.fixed_kernel}
-    exact = marginalise(X, y, progress=False, **common)
+    exact = marginalise(X, y, progress=False, **common, standardise=False)
     if comparison.program in ESTIMATORS:
         estimator, effort_name = ESTIMATORS[comparison.program]
         found = estimator(lssvm_target(X, y, **common), seed=seed, **{effort_name: comparison.draws})
         return Agreement({}, {}, found.log_z - exact.log_evidence, found.standard_error, None, not found.concerns)
     effort: dict[str, Any] = {"draws": comparison.draws, "warmup": comparison.warmup, "seed": seed, "progress": False}
     if comparison.program == "collapsed":
-        drawn = marginalise(X, y, method="nuts", **common, **effort)
+        drawn = marginalise(X, y, method="nuts", **common, **effort, standardise=False)
         assert drawn.chains is not None
         names = [name for name in exact.names if name != "log_gamma"]
         points = {name: drawn.chains.points[..., i] for i, name in enumerate(names)}

@@ -148,7 +148,9 @@ def _with(name: str, prior: LogPrior) -> HyperPrior:
 
 
 def _posterior(X: Array, y: Array, kernel: Kernel, prior: HyperPrior, *, fixed: bool = False) -> HyperPosterior:
-    return marginalise(X, y, kernel=kernel, prior=prior, fixed_kernel=fixed, tolerance=_TOLERANCE, progress=False)
+    return marginalise(
+        X, y, kernel=kernel, prior=prior, fixed_kernel=fixed, tolerance=_TOLERANCE, progress=False, standardise=False
+    )
 
 
 def selected_sigma(posterior: HyperPosterior) -> float:

@@ -108,7 +108,7 @@ class Numbers(Small):
             x = jnp.asarray(rng.normal(size=(300, 300)))
             return CellResult({"dtype": str(x.dtype), "logdet": float(jnp.linalg.slogdet(x @ x.T)[1])})
         prior = HyperPrior(Normal(0.0, 3.0), Normal(0.0, 3.0))
-        found = marginalise(data.X[::5], data.y[::5], kernel=RBF(1.3), prior=prior, progress=False)
+        found = marginalise(data.X[::5], data.y[::5], kernel=RBF(1.3), prior=prior, progress=False, standardise=False)
         tree = datatree({"posterior": {"log_mu": rng.normal(size=(2, 50))}})
         return CellResult({"log_evidence": found.log_evidence, "mean": found.mean()}, draws=tree)
 

@@ -277,7 +277,9 @@ def test_the_transform_of_quadrature_nodes_is_smooth_and_right(prior):
     setting = replace(KNOWN, n=20, prior=prior)
     for index in range(4):
         data = setting.simulate(index)
-        posterior = marginalise(data.X, data.y, kernel=setting.kernel, prior=prior, fixed_kernel=True)
+        posterior = marginalise(
+            data.X, data.y, kernel=setting.kernel, prior=prior, fixed_kernel=True, standardise=False
+        )
         found = of_quadrature(data.truth, posterior.names, posterior.nodes, posterior.weights)
         assert found == pytest.approx(brute_force(setting, data), abs=3e-3)
 
@@ -285,11 +287,13 @@ def test_the_transform_of_quadrature_nodes_is_smooth_and_right(prior):
 def test_the_transform_of_the_kernel_parameter():
     setting = Setting(n=12, prior=NARROW, seed=1)
     data = setting.simulate(0)
-    posterior = marginalise(data.X, data.y, kernel=setting.kernel, prior=NARROW)
+    posterior = marginalise(data.X, data.y, kernel=setting.kernel, prior=NARROW, standardise=False)
     found = of_quadrature(data.truth, posterior.names, posterior.nodes, posterior.weights)
     grid = np.linspace(-3.3, 3.9, 145)
     z = [
-        marginalise(data.X, data.y, kernel=RBF(float(np.exp(g))), prior=NARROW, fixed_kernel=True).log_evidence
+        marginalise(
+            data.X, data.y, kernel=RBF(float(np.exp(g))), prior=NARROW, fixed_kernel=True, standardise=False
+        ).log_evidence
         for g in grid
     ]
     density = np.exp(np.array(z) - max(z)) * np.exp(NARROW.kernel.log_density(grid))
@@ -300,7 +304,7 @@ def test_the_transform_of_the_kernel_parameter():
 
 def test_the_order_of_nodes_does_not_matter_and_two_kernel_parameters_are_refused():
     data = KNOWN.simulate(1)
-    posterior = marginalise(data.X, data.y, kernel=KNOWN.kernel, prior=BROAD, fixed_kernel=True)
+    posterior = marginalise(data.X, data.y, kernel=KNOWN.kernel, prior=BROAD, fixed_kernel=True, standardise=False)
     mixed = np.random.default_rng(0).permutation(len(posterior.weights))
     given = (posterior.names, posterior.nodes, posterior.weights)
     shuffled = (posterior.names, posterior.nodes[mixed], posterior.weights[mixed])

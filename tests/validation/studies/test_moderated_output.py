@@ -83,9 +83,11 @@ def test_deterministic_methods_are_what_direct_calls_give(toy, points):
     model = BayesianLSSVC("rbf", prior="flat", moderation="class", standardise=False).fit(points.X, points.y)
     np.testing.assert_allclose(toy["plug-in"].values["test"], model.predict_proba(points.X_test)[:, 1], atol=1e-12)
     assert toy["plug-in"].values["sigma"] == pytest.approx(model.kernel_.sigma)
-    held = marginalise(points.X, points.y, kernel=model.kernel_, prior=PRIOR, fixed_kernel=True, progress=False)
+    held = marginalise(
+        points.X, points.y, kernel=model.kernel_, prior=PRIOR, fixed_kernel=True, progress=False, standardise=False
+    )
     np.testing.assert_allclose(toy["mu-zeta"].values["map"], held.predict_proba(points.plane)[:, 1], atol=1e-12)
-    free = marginalise(points.X, points.y, kernel=RBF(1.0), prior=PRIOR, progress=False)
+    free = marginalise(points.X, points.y, kernel=RBF(1.0), prior=PRIOR, progress=False, standardise=False)
     assert toy["mu-zeta-sigma"].values["log_evidence"] == pytest.approx(free.log_evidence, abs=1e-10)
 
 

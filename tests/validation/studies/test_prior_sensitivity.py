@@ -88,10 +88,10 @@ def test_a_cell_is_what_the_library_says(ripley, result):
     X, y = spread_rows(ripley.X, ripley.y, 80, SEED)
     values = result["mu_normal_0_1"].values
     prior = HyperPrior(Normal(0, 1), Normal(0, 3), Normal(0, 3))
-    exact = marginalise(X, y, kernel="rbf", prior=prior)
+    exact = marginalise(X, y, kernel="rbf", prior=prior, standardise=False)
     assert values["log_evidence"]["rbf"] == pytest.approx(exact.log_evidence, abs=1e-4)
     assert values["mean"]["sigma"] == pytest.approx(exact.mean()["log_sigma"], abs=1e-3)
-    linear = marginalise(X, y, kernel=Linear(), prior=prior)
+    linear = marginalise(X, y, kernel=Linear(), prior=prior, standardise=False)
     assert values["log_evidence"]["linear"] == pytest.approx(linear.log_evidence, abs=1e-4)
     P = exact.predict_proba(ripley.X_test)[:, 1]
     score = np.mean(np.log(np.where(ripley.y_test > 0, P, 1.0 - P)))
@@ -133,11 +133,14 @@ def test_bayes_factors_and_sigma_of_ripleys_data(ripley):
 def test_the_selected_sigma_is_the_highest_density(ripley):
     """Against the density of log σ by quadrature over μ and ζ at each σ, times its prior."""
     X, y = spread_rows(ripley.X, ripley.y, 80, SEED)
-    posterior = marginalise(X, y, kernel="rbf", prior=Normal(0, 1))
+    posterior = marginalise(X, y, kernel="rbf", prior=Normal(0, 1), standardise=False)
     found = np.log(selected_sigma(posterior))
     grid = found + np.array([-0.05, -0.025, 0.0, 0.025, 0.05])
     density = [
-        marginalise(X, y, kernel=RBF(float(np.exp(u))), prior=Normal(0, 1), fixed_kernel=True).log_evidence - 0.5 * u**2
+        marginalise(
+            X, y, kernel=RBF(float(np.exp(u))), prior=Normal(0, 1), fixed_kernel=True, standardise=False
+        ).log_evidence
+        - 0.5 * u**2
         for u in grid
     ]
     curve = np.polynomial.Polynomial.fit(grid - found, density, 2).deriv()
@@ -245,7 +248,7 @@ def test_a_wide_prior_on_linear_data_has_no_end():
     assert wide.values["tail"] > TAIL_LIMIT
     assert wide.checks[0].passed
     assert STUDY.compute(cells["all_normal_0_1"], data).values["tail"] < TAIL_LIMIT
-    posterior = marginalise(X[:20], data.y[:20], kernel="rbf", prior=Normal(0, 3))
+    posterior = marginalise(X[:20], data.y[:20], kernel="rbf", prior=Normal(0, 3), standardise=False)
     cut = dataclasses.replace(posterior, tail=0.5, log_evidence_error=0.5)
     assert quadrature_check(_worst_error((cut,), whole=False)).passed
     assert not quadrature_check(_worst_error((cut,), whole=True)).passed  # all else is measured from the reference

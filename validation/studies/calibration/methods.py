@@ -85,6 +85,7 @@ class Quadrature:
             fixed_kernel=self.fixed_kernel,
             tolerance=self.tolerance,
             progress=False,
+            standardise=False,
         )
         nodes, weights = posterior.nodes, posterior.weights
         pit = of_quadrature(data.truth, posterior.names, nodes, weights)
@@ -134,7 +135,9 @@ class Laplace:
             reduction = CentredSpectrum.from_kernel_matrix(self.kernel(data.X), data.y)
             found = laplace_evidence(reduction, self.prior)
             return found.mode, found.covariance
-        posterior = marginalise(data.X, data.y, kernel=self.kernel, prior=self.prior, method="laplace", progress=False)
+        posterior = marginalise(
+            data.X, data.y, kernel=self.kernel, prior=self.prior, method="laplace", progress=False, standardise=False
+        )
         basic = [0, 1, *range(3, len(posterior.names))]
         mean = posterior.weights @ posterior.nodes
         return mean[basic], posterior.covariance()[np.ix_(basic, basic)]

@@ -47,6 +47,7 @@ class Marginalised(_Sampler):
             seed=seed,
             progress=False,
             **own,
+            standardise=False,
         )
         if posterior.chains is not None and np.ptp(posterior.weights) == 0.0:
             return dict(zip(posterior.names, posterior.nodes.T, strict=True))
