@@ -24,6 +24,7 @@ STUDIES: dict[str, str] = {
     "predictive-scores": "validation.studies.predictive_scores",
     "multiclass-calibration": "validation.studies.multiclass_calibration",
     "field": "validation.studies.field",
+    "laplace-reference": "validation.studies.laplace_reference",
 }
 """Name to module; each module has a constant STUDY."""
 

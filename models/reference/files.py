@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import zipfile
@@ -51,7 +52,18 @@ def read_draws(name: str) -> Draws:
     return {key: np.stack(parts, axis=-1) if key in vectors else parts[0] for key, parts in found.items()}
 
 
+def file_hash(name: str) -> str:
+    """SHA-256 over the files of data and draws of a posterior."""
+    paths = (_path("data", name.partition("-")[0]), _path("draws", name))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+
+
 def _read(kind: str, name: str) -> Any:
+    with zipfile.ZipFile(_path(kind, name)) as archive:
+        return json.loads(archive.read(f"{name}.json"))
+
+
+def _path(kind: str, name: str) -> Path:
     folder = reference_folder()
     if folder is None:
         raise FileNotFoundError(
@@ -61,5 +73,4 @@ def _read(kind: str, name: str) -> Any:
     path = folder / kind / f"{name}.json.zip"
     if not path.is_file():
         raise FileNotFoundError(f"The folder {folder} has no file {kind}/{name}.json.zip.")
-    with zipfile.ZipFile(path) as archive:
-        return json.loads(archive.read(f"{name}.json"))
+    return path
