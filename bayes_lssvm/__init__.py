@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .estimators.sparse import SparseLSSVC
     from .evidence import LogEvidence, ModelTrust, log_evidence, trust_model
     from .files import ModelFileError, load, save
+    from .kernel_search import KernelSearch, search_kernels
     from .marginal import HyperPosterior, marginalise
     from .marginal.ladder import ladder
     from .trust import TrustReport, trust
@@ -55,6 +56,7 @@ __all__ = [
     "FullyBayesianLSSVR",
     "HyperPosterior",
     "InterpolationWarning",
+    "KernelSearch",
     "LogEvidence",
     "MatrixTooLargeError",
     "ModelFileError",
@@ -74,6 +76,7 @@ __all__ = [
     "marginalise",
     "priors",
     "save",
+    "search_kernels",
     "trust",
     "trust_model",
 ]
@@ -100,13 +103,15 @@ _HOMES = {
     "estimators.sparse": ("SparseLSSVC",),
     "evidence": ("LogEvidence", "ModelTrust", "log_evidence", "trust_model"),
     "files": ("ModelFileError", "load", "save"),
+    "kernel_search": ("KernelSearch", "search_kernels"),
     "marginal": ("HyperPosterior", "marginalise"),
     "marginal.ladder": ("ladder",),
     "trust": ("TrustReport",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
-    *("base", "cli", "comparison", "datasets", "estimators", "evidence", "files", "kernels", "levels", "linalg"),
+    *("base", "cli", "comparison", "datasets", "estimators", "evidence", "files", "kernel_search", "kernels"),
+    *("levels", "linalg"),
     *("marginal", "multiclass", "press", "priors", "sampling", "search", "selection"),
 )
 

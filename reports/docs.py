@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from bayes_lssvm.base.files import write_bytes
 from reports.command import gallery
+from reports.draw.kernels import documented_search, figure_kernel_search, figure_kernels
 from reports.draw.multiclass import figure_code_books, figure_three_classes, three_class_plane
 from reports.draw.selection import documented_path, figure_selection_path
 from reports.draw.style import as_png
@@ -64,6 +65,8 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "figure_2": lambda: figure_2(_ripley()),
     "evidence": lambda: figure_evidence(_ripley()),
     "selection_path": lambda: figure_selection_path(documented_path()),
+    "kernels": figure_kernels,
+    "kernel_search": lambda: figure_kernel_search(documented_search()),
     "code_books": figure_code_books,
     "three_classes": lambda: figure_three_classes(three_class_plane()),
     "calibration_ecdf": lambda: figure_ecdf(_calibration("known_20")),

@@ -1,4 +1,4 @@
-"""Values as they stand in sentences and in JSON, and mistakes of the user as a sentence."""
+"""Values as they stand in sentences, tables and JSON, and mistakes of the user as a sentence."""
 
 from __future__ import annotations
 
@@ -51,6 +51,15 @@ def html_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]])
     lines = ["".join(cell(name, "th") for name in header)]
     lines += ["".join(cell(value, "td") for value in row) for row in rows]
     return f"<p>{escape(title)}</p>\n<table>" + "".join(f"<tr>{line}</tr>\n" for line in lines) + "</table>"
+
+
+def table_of(rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), rule: bool = False) -> list[str]:
+    """Lines of columns as wide as their widest cell, those of `right` flush right, with a rule below the first line."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [*rows[:1], *([["-" * width for width in widths]] if rule else []), *rows[1:]]
+    sides = [str.rjust if i in right else str.ljust for i in range(len(widths))]
+    cells = [[side(cell, width) for side, cell, width in zip(sides, line, widths, strict=True)] for line in lines]
+    return ["  ".join(line).rstrip() for line in cells]
 
 
 def plain(value: Any) -> Any:

@@ -6,9 +6,9 @@ import argparse
 from collections import defaultdict
 from typing import Any
 
-from ..base.text import InputError
+from ..base.text import InputError, table_of
 from ..datasets import ALIASES, Dataset, Entry, Spec, available, find, load
-from .output import STDOUT, check_output, csv_text, emit_csv, emit_json, emit_text, table_of
+from .output import STDOUT, check_output, csv_text, emit_csv, emit_json, emit_text
 
 
 def run_datasets(args: argparse.Namespace) -> None:

@@ -40,15 +40,6 @@ def rows_of(pairs: Sequence[tuple[str, str]]) -> str:
     return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in pairs)
 
 
-def table_of(rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), rule: bool = False) -> list[str]:
-    """Lines of columns as wide as their widest cell, those of `right` flush right, with a rule below the first line."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [*rows[:1], *([["-" * width for width in widths]] if rule else []), *rows[1:]]
-    sides = [str.rjust if i in right else str.ljust for i in range(len(widths))]
-    cells = [[side(cell, width) for side, cell, width in zip(sides, line, widths, strict=True)] for line in lines]
-    return ["  ".join(line).rstrip() for line in cells]
-
-
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Comma-separated text; floats with all their digits, NaN as an empty cell."""
     stream = io.StringIO(newline="")

@@ -101,6 +101,15 @@ examples:
   bayes-lssvm compare data.csv --target y --kernels linear rbf linear+rbf --prior-sensitivity
   bayes-lssvm compare data.csv --target y --kernel-parameters maximised --no-occam"""
 
+_SEARCH_EXAMPLES = """\
+Each step tries every sum and product that is one base kernel more, one less or another one, and goes on with the best
+if its Bayes factor is worth it. The structure found is what --kernel of fit takes. With several inputs a base stands
+for the kernel of all of them and for one of each, rbf[0], rbf[1], …, counted from 0.
+
+examples:
+  bayes-lssvm search data.csv --target y
+  bayes-lssvm search data.csv --target y --kernels linear rbf periodic matern12 --budget 50000"""
+
 _TRUST_EXAMPLES = """
 examples:
   bayes-lssvm trust data.csv --target y
@@ -158,6 +167,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_predict(command("predict", "Predict each row of a table with a saved model.", _PREDICT_EXAMPLES))
     summary = "Rank kernels by their evidence: Bayes factors and probabilities."
     _add_compare(command("compare", summary, _KERNEL_HELP + "\n" + _COMPARE_EXAMPLES))
+    summary = "Build a kernel from sums and products of base kernels by the evidence."
+    _add_search(command("search", summary, _SEARCH_EXAMPLES))
     summary = "Search for the inputs that the evidence asks for, backward, forward or by relevance."
     _add_select(command("select", summary, _SELECT_EXAMPLES))
     summary = "Tell what can be trusted on a table: probabilities of left-out rows, exact integrals, and a verdict."
@@ -281,6 +292,23 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.set_defaults(run=_later("fit", "run_compare"))
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    _add_table(parser)
+    bases = ("linear", "rbf", "periodic")
+    parser.add_argument(
+        "--kernels",
+        nargs="+",
+        default=list(bases),
+        choices=KERNEL_NAMES,
+        metavar="KERNEL",
+        help=f"base kernels by name (default: {' '.join(bases)})",
+    )
+    parser.add_argument("--budget", type=_count, default=20_000, metavar="N", help="evaluations (default 20000)")
+    parser.add_argument("--seed", type=_seed, default=0, help="of the subset that sifts starts if N > 300 (default 0)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.set_defaults(run=_later("search", "run_search"))
 
 
 def _add_select(parser: argparse.ArgumentParser) -> None:

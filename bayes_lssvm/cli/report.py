@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..base.text import listed
+from ..base.text import listed, table_of
 from ..estimators.classifier import BayesianLSSVC
 from ..estimators.regressor import BayesianLSSVR
 from ..kernels import ARD
 from ..levels.level3 import ErrorBars, Level3
-from .output import rows_of, table_of
+from .output import rows_of
 from .training import Training
 
 Model = BayesianLSSVC | BayesianLSSVR

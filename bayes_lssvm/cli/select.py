@@ -8,10 +8,10 @@ from typing import Any
 from .._version import __version__
 from ..base.errors import ConstantFeatureWarning
 from ..base.tables import read_table
-from ..base.text import InputError
+from ..base.text import InputError, table_of
 from ..estimators.selector import EvidenceSelector
 from ..selection.path import SelectionPath
-from .output import check_output, csv_text, emit_csv, emit_json, emit_text, rows_of, table_of
+from .output import check_output, csv_text, emit_csv, emit_json, emit_text, rows_of
 from .spoken import spoken_warnings
 from .training import Training, read_training
 

@@ -478,6 +478,25 @@ def test_a_kernel_that_is_no_inner_product_is_refused(run, folder):
         assert "not positive semi-definite" in err
 
 
+def test_search_prints_the_path_and_the_structure(run, tmp_path):
+    x = np.linspace(0.0, 10.0, 40)
+    y = 0.4 * x + np.sin(3.0 * x) + 0.1 * np.random.default_rng(0).normal(size=40)
+    table = tmp_path / "season.csv"
+    table.write_text("x,y\n" + "\n".join(f"{a},{b}" for a, b in zip(x, y, strict=True)))
+    code, out, _ = run("search", table, "--target", "y", "--kernels", "linear", "periodic", "--json")
+    record = json.loads(out)
+    assert code == 0
+    assert record["structure"] == "linear + periodic"
+    assert record["path"][0]["move"] == "start"
+    assert record["evaluations"] <= record["budget"]
+    code, out, err = run("search", table, "--target", "y", "--kernels", "linear", "--budget", "50")
+    assert code == 0
+    assert "log B" in out
+    code, out, err = run("search", table, "--target", "y", "--kernels", "wavelet")
+    assert code == 2
+    assert "invalid choice: 'wavelet'" in err
+
+
 # The small languages of the options
 
 

@@ -138,11 +138,11 @@ FLOORS = (
     ("comparison",),
     ("selection",),
     ("estimators",),
-    ("trust", "files"),
+    ("trust", "files", "kernel_search"),
     ("cli",),
 )
 # Modules in the library's root: its surface, its version, and the rooms of a single module.
-ROOT_MODULES = {"__init__", "_version", "priors", "trust", "files"}
+ROOT_MODULES = {"__init__", "_version", "priors", "trust", "files", "kernel_search"}
 LONGEST_CHAIN = 18
 # Commands parse before they import, so that `--help` and a wrong argument are answered at once.
 COMMANDS = {"bayes_lssvm.cli.main", "reports.__main__"}

@@ -31,6 +31,7 @@ RUNNABLE = [
     "guide/multiclass.md",
     "guide/leave_one_out.md",
     "guide/input_selection.md",
+    "guide/kernels.md",
 ]
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
