@@ -66,7 +66,8 @@ def _key_table(order: list[str], ladder: Ladder) -> Table:
         ("model", *(RUNGS[rung] for rung in shown)),
         tuple(Row(label(n), tuple(figure_of(ladder[rung].get(n), rung) for rung in shown)) for n in order),
         note="In nats, all constants kept. ± is a Monte-Carlo standard error, and for the composite design the "
-        "difference of two designs. A dash: not run at this size, or no answer.",
+        "difference of two designs, which is no bound: both miss the same tails. A dash: not run at this size, or no "
+        "answer.",
     )
 
 

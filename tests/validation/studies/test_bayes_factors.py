@@ -219,6 +219,9 @@ def test_flips_are_changes_of_words_or_of_the_model_they_speak_for():
     ]
     near = compare("nuts", {**exact, "poly2": Evidence(-10.99, 0.0)}, {**exact, "poly2": Evidence(-11.01, 0.02)})
     assert [f.within_error for f in near if f.first == "rbf"] == [True]
+    both = {"rbf": Evidence(-10.0, 0.03), "poly2": Evidence(-11.01, 0.04), "linear": Evidence(-12.0, 0.0)}
+    (first, *_) = compare("nuts", {**exact, "poly2": Evidence(-10.99, 0.0)}, both)
+    assert first.error == pytest.approx(0.05)  # errors of independent estimates add as squares
 
 
 def test_the_worst_pair_has_the_largest_error_of_a_factor():
