@@ -12,9 +12,10 @@ NumPyro, JAX and ArviZ come with the extra `sampling` and are imported when a fu
 
 from .estimate import EvidenceEstimate, LogBayesFactor
 from .figures import LaplaceFigures, laplace_figures
-from .model_trust import ModelTrust, trust_model
+from .model_trust import trust_model
 from .of_draws import EvidenceDisagreementWarning, log_evidence
 from .result import LogEvidence
+from .trust_report import ModelTrust
 
 __all__ = [
     "EvidenceDisagreementWarning",

@@ -25,6 +25,7 @@ from .laplace import Mode, NextOrder, find_modes, next_order
 from .numpyro_model import DEFAULT_CHUNK, UnconstrainedModel
 
 _NAN = float("nan")
+_FINITE_VARIANCE = 0.5  # k̂ below which the weights' variance is finite
 
 
 @dataclass(frozen=True)
@@ -98,21 +99,25 @@ class LaplaceFigures:
 
     @property
     def weighted(self) -> EvidenceEstimate | None:
-        """The importance estimate of the smaller k̂, if that is below 0.7."""
-        made = [e for e in (self.gaussian, self.student) if e is not None and e.diagnostics["k_hat"] < K_HAT_LIMIT]
-        return min(made, key=lambda e: e.standard_error, default=None)
+        """Importance sampling from the Student densities, if its k̂ is below 0.7.
+
+        Gaussian weights are no estimate to rely on, even with a small k̂: draws that never leave the middle do not know
+        of a tail.
+        """
+        return self.student if self.k_hat < K_HAT_LIMIT else None
 
     @property
     def expected_error(self) -> float:
-        """Laplace minus the truth in nats, as the figures have it: the larger in size of two estimates.
+        """Laplace minus the truth in nats, as the figures have it.
 
-        One is minus the next order and the other modes, which is right for mild skewness; the other is importance
-        sampling where its k̂ is below 0.7. NaN without a mode, or without either.
+        Below a k̂ of 0.5, where weights have a variance, it is what importance sampling says. Above, it is the larger in
+        size of that (up to 0.7) and of minus the next order and the other modes. NaN without a mode.
         """
-        found = [] if not np.isfinite(self.correction) else [-self.correction - self.missed]
-        if self.weighted is not None:
-            found.append(self.log_evidence - self.weighted.log_z)
-        return max(found, key=abs, default=_NAN)
+        by_weights = _NAN if self.weighted is None else self.log_evidence - self.weighted.log_z
+        by_order = -self.correction - self.missed
+        if self.k_hat < _FINITE_VARIANCE or np.isnan(by_order):
+            return by_weights
+        return by_order if np.isnan(by_weights) else max(by_weights, by_order, key=abs)
 
     @property
     def flagged(self) -> bool:

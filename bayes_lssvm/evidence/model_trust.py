@@ -16,24 +16,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..base.grades import Grade, Level, aligned, graded_lines, level_of, worst
+from ..base.grades import Grade, Level, level_of, worst
 from ..base.provenance import provenance
-from ..base.text import plain
-from ..base.typing import Array
 from ..sampling.bridge import bridge
-from ..sampling.diagnostics import Diagnostics, Thresholds
+from ..sampling.diagnostics import Thresholds
 from .estimate import EvidenceEstimate
 from .figures import LaplaceFigures, figures_of
 from .numpyro_model import DEFAULT_CHUNK, UnconstrainedModel, versions
 from .nuts import NutsDraws, nuts
 from .of_draws import DISAGREEMENT_LIMIT, as_estimate, disagreement
 from .result import effective_draws
+from .trust_report import MethodRow, ModelTrust, ParameterRow
 
 VERDICTS = {
     "good": "Laplace's evidence of this model can be trusted.",
@@ -50,134 +47,6 @@ ERROR_BARS = {
 BELIEVABLE = Thresholds(rhat=1.05, ess_per_chain=25.0, divergences=40, e_fmi=0.1, tree_depth_share=0.1)
 """What chains must reach to be the measure of others; a few divergences do not spoil the evidence."""
 _LARGEST_ERROR = 0.25  # nats: half of the limit of a good evidence
-
-
-class MethodRow(NamedTuple):
-    """A way to the evidence in a report."""
-
-    method: str
-    log_evidence: float
-    standard_error: float
-    difference: float
-    k_hat: float
-    ess: float
-
-
-class ParameterRow(NamedTuple):
-    """Laplace's error bar of a parameter beside the draws'."""
-
-    name: str
-    mode: float
-    mean: float
-    laplace_sd: float
-    sd: float
-
-
-@dataclass(frozen=True)
-class ModelTrust:
-    """What `trust_model` found.
-
-    Attributes
-    ----------
-    verdict : "good", "doubtful" or "bad"
-        On the evidence.
-    error_bars : "good", "doubtful", "bad" or "not checked"
-        On the error bars.
-    sentence : str
-        Both in words.
-    checks : tuple of Grade
-        "not checked" is the level of what could not be measured, which does not count.
-    methods : tuple of MethodRow
-        The evidence by each method; `difference` is in nats from the one that is believed, which is the last.
-    parameters : tuple of ParameterRow
-        Unconstrained; empty without draws.
-    error : float
-        Laplace minus what is believed, in nats; NaN where nothing can be believed.
-    figures : LaplaceFigures
-        What was known before any sampling.
-    draws : array of shape (chains, n, d) or None
-        Of NUTS, of the unconstrained parameters.
-    diagnostics : Diagnostics or None
-        Of the chains.
-    seconds : float
-    provenance : dict
-    """
-
-    verdict: Level
-    error_bars: Level
-    sentence: str
-    checks: tuple[Grade, ...]
-    methods: tuple[MethodRow, ...]
-    parameters: tuple[ParameterRow, ...]
-    error: float
-    figures: LaplaceFigures
-    draws: Array | None
-    diagnostics: Diagnostics | None
-    seconds: float
-    provenance: dict[str, Any]
-
-    @property
-    def flagged(self) -> bool:
-        """Whether the evidence is not to be trusted: the verdict is not "good"."""
-        return self.verdict != "good"
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Sentences of the checks that are doubtful or bad, or of all that were made if every one is good."""
-        found = tuple(check.sentence for check in self.checks if check.level in ("doubtful", "bad"))
-        return found or tuple(check.sentence for check in self.checks if check.level == "good")
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; the draws are left out."""
-        record = {name: getattr(self, name) for name in ("verdict", "error_bars", "sentence", "error", "seconds")}
-        record |= {name: [row._asdict() for row in getattr(self, name)] for name in ("checks", "methods", "parameters")}
-        record |= {"figures": self.figures.as_dict(), "provenance": self.provenance}
-        return dict(plain(record))
-
-    def __repr__(self) -> str:
-        return f"ModelTrust({self.verdict!r}, error bars {self.error_bars!r}, error {self.error:+.3f} nats)"
-
-    def __str__(self) -> str:
-        lines = [self._head(), "", *aligned([_METHODS, *map(_method_cells, self.methods)], words=1), ""]
-        if self.parameters:
-            lines += [*aligned([_PARAMETERS, *map(_parameter_cells, self._worst())], words=1), ""]
-        return "\n".join([*lines, *graded_lines(self.checks)])
-
-    def _repr_html_(self) -> str:
-        tables = [_html_table(_METHODS, map(_method_cells, self.methods))]
-        if self.parameters:
-            tables.append(_html_table(_PARAMETERS, map(_parameter_cells, self._worst())))
-        checks = "".join(f"<li>{escape(check.level)}: {escape(check.sentence)}</li>" for check in self.checks)
-        return f"<p><b>{escape(self._head())}</b></p>{''.join(tables)}<ul>{checks}</ul>"
-
-    def _head(self) -> str:
-        return f"{self.verdict.upper()}: {self.sentence}"
-
-    def _worst(self, most: int = 8) -> list[ParameterRow]:
-        """The parameters whose error bars are farthest off."""
-        return sorted(self.parameters, key=lambda row: -abs(float(np.log(row.laplace_sd / row.sd))))[:most]
-
-
-_METHODS = ("method", "log evidence", "standard error", "minus believed", "k_hat", "ESS")
-_PARAMETERS = ("parameter", "mode", "mean", "Laplace sd", "sd")
-
-
-def _figure(value: float, form: str) -> str:
-    return "" if np.isnan(value) else format(value, form)
-
-
-def _method_cells(row: MethodRow) -> tuple[str, ...]:
-    return (row.method, *(_figure(v, f) for v, f in zip(row[1:], (".3f", ".3f", "+.3f", ".2f", ".0f"), strict=True)))
-
-
-def _parameter_cells(row: ParameterRow) -> tuple[str, ...]:
-    return (row.name, *(_figure(value, ".3f") for value in row[1:]))
-
-
-def _html_table(header: tuple[str, ...], rows: Any) -> str:
-    cells = ["".join(f"<th>{escape(name)}</th>" for name in header)]
-    cells += ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
-    return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
 
 
 def trust_model(

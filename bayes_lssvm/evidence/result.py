@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base.grades import aligned
-from ..base.text import plain
+from ..base.text import html_table, plain
 from .estimate import EvidenceEstimate, LogBayesFactor
 
 _HEADER = ("method", "log evidence", "standard error", "k_hat", "ESS")
@@ -98,11 +98,8 @@ class LogEvidence:
         return "\n".join([head, "", *aligned([_HEADER, *self._rows()], words=1), "", *self.sentences])
 
     def _repr_html_(self) -> str:
-        head = f"<p><b>log p(D) = {self.value:.4f} ± {self.standard_error:.4f}</b></p>"
-        cells = ["".join(f"<th>{escape(name)}</th>" for name in _HEADER)]
-        cells += ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in self._rows()]
-        table = "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
-        return head + table + "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences)
+        title = f"log p(D) = {self.value:.4f} ± {self.standard_error:.4f}"
+        return html_table(title, _HEADER, self._rows()) + "".join(f"<p>{escape(words)}</p>" for words in self.sentences)
 
 
 def effective_draws(estimate: EvidenceEstimate) -> float:

@@ -128,7 +128,7 @@ def test_without_sampling_a_gaussian_is_good():
     report = trust_model(model, args, sample=False)
     assert report.verdict == "good"
     assert report.error_bars == "not checked"
-    assert abs(report.error) < 0.01
+    assert abs(report.error) < 0.03
     assert report.draws is None
 
 
@@ -183,4 +183,4 @@ def test_the_cheap_figures_see_what_is_coming(name, flagged):
     error = figures.log_evidence - known.log_z
     assert (abs(error) > 0.5) == flagged == figures.flagged
     if name.startswith("poisson"):
-        assert figures.expected_error == pytest.approx(error, rel=0.1)
+        assert figures.expected_error == pytest.approx(error, rel=0.15)
