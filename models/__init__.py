@@ -14,6 +14,7 @@ They are priors and a likelihood. With the analytic side they share the data, th
 never its evidence: an error in the algebra must show as a disagreement.
 """
 
+from models.arviz import to_arviz
 from models.bernoulli_gp import BernoulliGP
 from models.gaussian_process import GaussianProcess
 from models.log_density import FlatDensity
@@ -31,5 +32,6 @@ __all__ = [
     "WeightSpace",
     "features",
     "sample",
+    "to_arviz",
     "to_numpyro",
 ]

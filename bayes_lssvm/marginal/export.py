@@ -1,14 +1,7 @@
-"""Posteriors as ArviZ data and as netCDF files.
+"""What a posterior is made of, and netCDF files of it.
 
 A file holds what `HyperPosterior.to_arviz` gives, so that ArviZ and xarray can read it, and beside it what `load` needs
 to predict again. Nothing in it is code.
-
-ArviZ wants pointwise log likelihoods, given latent values z = φᵀw + b. In the basis V of the centred kernel matrix they
-have independent posteriors,
-
-    a_i | D ~ Normal(λ_i t_i/(λ_i + s), λ_i s/(μ(λ_i + s))),    z = V a + z̄ 1,    z̄ | D ~ Normal(ȳ, 1/(Nζ)),
-
-s = μ/ζ, and given z the targets are independent.
 """
 
 from __future__ import annotations
@@ -20,16 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from .._version import __version__
 from ..base.archive import State
 from ..base.arviz import datatree, read_netcdf, write_netcdf
 from ..base.provenance import data_hash
-from ..base.rows import group_equal_inputs
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, kernel_from_dict, kernel_to_dict
-from ..linalg.repeats import decomposed, repeated_inputs
 from ..priors import HyperPrior, hyper_prior_from_dict
 from .predictions import PredictionNode, Rows
 from .surface import Surface
@@ -52,8 +42,6 @@ _RULE = (
     "row_inverse_mu",
 )
 _READ = ("constant_data", "observed_data", "rule_data", "chains_data")
-_MOST_EXACT = 64
-_SNAPPED = 33
 
 
 class Chains(NamedTuple):
@@ -95,29 +83,8 @@ class PosteriorFileError(ValueError):
     """A file that is not a posterior, or not one that this version can read."""
 
 
-def to_datatree(state: PosteriorState, drawn: Chains, rng: np.random.Generator) -> DataTree:
-    """The groups posterior, sample_stats, log_likelihood, posterior_predictive, observed_data and constant_data."""
-    points, statistics = drawn  # [chains, draws, 2 + P]
-    shape, flat = points.shape[:2], points.reshape(-1, points.shape[2])
-    latent = latent_draws(flat, state.kernel, state.X, state.y, rng)
-    columns = [name for name in state.names if name != "log_gamma"]
-    logs = {name: points[..., i] for i, name in enumerate(columns)}
-    logs["log_gamma"] = logs["log_zeta"] - logs["log_mu"]
-    variables = {**logs, **{name.removeprefix("log_"): np.exp(value) for name, value in logs.items()}}
-    groups: dict[str, dict[str, AnyArray]] = {
-        "posterior": variables,
-        "sample_stats": statistics,
-        "log_likelihood": {"y": latent.log_likelihood.reshape(*shape, -1)},
-        "posterior_predictive": {"y": latent.replicated.reshape(*shape, -1)},
-        "observed_data": {"y": state.y},
-        "constant_data": {"X": state.X},
-    }
-    coords = {"observation": np.arange(len(state.y)), "feature": np.arange(state.X.shape[1])}
-    dims = {"y": ["observation"], "X": ["observation", "feature"]}
-    return datatree(groups, dims=dims, coords=coords, attrs=_attributes(state))
-
-
-def _attributes(state: PosteriorState) -> dict[str, Any]:
+def attributes_of(state: PosteriorState) -> dict[str, Any]:
+    """What the root of a tree, or the header of a file, says of a posterior."""
     return {
         "format": FORMAT,
         "format_version": VERSION,
@@ -161,7 +128,7 @@ def _kept(state: PosteriorState, predictive: Predictive) -> dict[str, tuple[AnyA
 def posterior_state(state: PosteriorState, predictive: Predictive) -> State:
     """A posterior as JSON and arrays, for model files; chains of draws are not kept."""
     arrays = {name: values for name, (values, _) in _kept(state, predictive).items()}
-    return State({"posterior": _attributes(state)}, {**arrays, "X": state.X, "y": state.y})
+    return State({"posterior": attributes_of(state)}, {**arrays, "X": state.X, "y": state.y})
 
 
 def restored_posterior(state: State) -> tuple[PosteriorState, Predictive]:
@@ -266,47 +233,3 @@ def _require_finite(arrays: dict[Any, AnyArray]) -> None:
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             raise ValueError(f"{name} holds numbers that are not finite")
-
-
-class LatentDraws(NamedTuple):
-    """For each draw: latent values, log p(y_i | z_i, ζ) and replicated targets, each of shape (n, N)."""
-
-    z: Array
-    log_likelihood: Array
-    replicated: Array
-
-
-def latent_draws(points: Array, kernel: Kernel, X: Array, y: Array, rng: np.random.Generator) -> LatentDraws:
-    """One draw of z for each row (log μ, log ζ, log θ…) of `points`; rows without θ take the kernel as it is.
-
-    With one kernel parameter and more than 64 different values of it, each row takes the nearest of 33 values: a
-    decomposition for each row would cost more than the draws did. With several parameters every row has its own.
-    """
-    theta = _snapped(points[:, 2:])
-    repeats = repeated_inputs(group_equal_inputs(X, y))
-    distinct, group = np.unique(theta, axis=0, return_inverse=True)
-    group = group.ravel()
-    z = np.empty((len(points), len(y)))
-    for g in tqdm(
-        range(len(distinct)), desc="latent values", disable=None if len(distinct) > 40 else True, leave=False
-    ):
-        rows = np.flatnonzero(group == g)
-        own, factor = (kernel.with_log_params(distinct[g]) if theta.shape[1] else kernel).within_bounds(X)
-        spectrum = decomposed(own(X if repeats is None else repeats.X), y, repeats)
-        mu, zeta = np.exp(points[rows, 0])[:, None] / factor, np.exp(points[rows, 1])[:, None]
-        s, eigenvalues = mu / zeta, spectrum.eigenvalues
-        centre = eigenvalues * spectrum.t / (eigenvalues + s)
-        width = np.sqrt(eigenvalues * s / (mu * (eigenvalues + s)))
-        a = centre + width * rng.standard_normal(width.shape)
-        level = np.mean(y) + rng.standard_normal((len(rows), 1)) / np.sqrt(len(y) * zeta)
-        z[rows] = a @ spectrum.vectors.T + level
-    noise = np.exp(-0.5 * points[:, 1:2])
-    log_likelihood = -0.5 * ((y - z) / noise) ** 2 - np.log(noise) - 0.5 * np.log(2.0 * np.pi)
-    return LatentDraws(z, log_likelihood, z + noise * rng.standard_normal(z.shape))
-
-
-def _snapped(theta: Array) -> Array:
-    if theta.shape[1] != 1 or len(np.unique(theta)) <= _MOST_EXACT:
-        return theta
-    grid = np.linspace(theta.min(), theta.max(), _SNAPPED)
-    return grid[np.abs(theta - grid).argmin(axis=1)][:, None]

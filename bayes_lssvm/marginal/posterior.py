@@ -15,7 +15,7 @@ from ..base.archive import State
 from ..base.text import html_table
 from ..base.typing import Array
 from ..levels.moderation import PAPERS_MODERATIONS
-from . import export
+from . import export, groups
 from .density import Density
 from .export import Chains, PosteriorState, Predictive
 from .predictions import MixturePredictor, PredictionNode
@@ -244,17 +244,21 @@ class HyperPosterior(PosteriorState):
     # --- files and ArviZ -------------------------------------------------------------------------------------------
 
     def to_arviz(self, *, draws: int = 1000, seed: int = 0) -> DataTree:
-        """A DataTree for ArviZ: draws, their statistics, pointwise log likelihoods, replicated targets and the data.
+        """A DataTree for ArviZ, with all that its tables and plots ask for.
+
+        Groups: posterior, sample_stats, log_likelihood, posterior_predictive, observed_data, constant_data; and with a
+        proper prior log_prior, prior and prior_predictive. Inputs have their names as coordinates, classes their
+        labels. Draws that no sampler made come in four chains.
 
         Parameters
         ----------
         draws : int
-            How many to draw; chains of method="nuts" are taken as they are.
+            How many to draw in all; chains of method="nuts" are taken as they are, thinned to about as many.
         seed : int
             Of the draws, the latent values and the replicated targets.
         """
         rng = np.random.default_rng(seed)
-        return export.to_datatree(self, self._drawn(draws, rng), rng)
+        return groups.to_datatree(self, self._drawn(draws, rng), rng)
 
     def save(self, path: str | Path) -> Path:
         """Write everything to a netCDF file, which `load` reads; it appears whole or not at all."""
@@ -282,9 +286,9 @@ class HyperPosterior(PosteriorState):
         return posterior
 
     def _drawn(self, draws: int, rng: np.random.Generator) -> Chains:
-        """Draws in chains with their log densities: the sampler's own, thinned, or independent ones in one chain."""
-        if draws < 4:
-            raise ValueError(f"ArviZ data need four draws or more, got {draws!r}.")
+        """Draws in chains with their log densities: the sampler's own, thinned, or independent ones."""
+        if draws < 4 * groups.N_CHAINS:
+            raise ValueError(f"ArviZ data need four draws or more in each of four chains, 16 in all, got {draws!r}.")
         if self.chains is not None:
             points, statistics = self.chains
             step = max(1, -(-points.shape[0] * points.shape[1] // draws))
@@ -295,9 +299,9 @@ class HyperPosterior(PosteriorState):
             chosen = rng.choice(len(self.nodes), size=draws, p=self.weights)
             points = np.delete(self.nodes[chosen], 2, axis=1)
         if self.prior is None:  # a file with a prior of the user's own
-            return Chains(points[None], {})
+            return Chains(groups.in_chains(points, np.zeros(len(points)), rng).points, {})
         density = Density(self.X, self.y, self.kernel, self.prior.components(len(self.names) - 3))
-        return Chains(points[None], {"lp": density.values(points)[None]})
+        return groups.in_chains(points, density.values(points), rng)
 
 
 def with_gamma(points: Array) -> Array:

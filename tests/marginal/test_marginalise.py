@@ -19,7 +19,8 @@ from bayes_lssvm.levels.moderation import log_odds
 from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 from bayes_lssvm.marginal import HyperPosterior, laplace_evidence, marginalise
 from bayes_lssvm.marginal.density import Level2Density
-from bayes_lssvm.marginal.export import PosteriorFileError, latent_draws
+from bayes_lssvm.marginal.export import PosteriorFileError
+from bayes_lssvm.marginal.groups import latent_draws
 from bayes_lssvm.marginal.predictions import NodePredictor, PredictionNode, _Interpolation, gauss_rule, rows_of_draws
 from bayes_lssvm.marginal.rules.design import corners, design
 from bayes_lssvm.marginal.rules.kernel import quadrature
@@ -452,8 +453,9 @@ def test_arviz_data_and_files(method, small, tmp_path):
     )
     tree = posterior.to_arviz(draws=100, seed=1)
     groups = {"posterior", "sample_stats", "log_likelihood", "posterior_predictive", "observed_data", "constant_data"}
+    groups |= {"prior", "log_prior", "prior_predictive"}
     assert set(tree.children) == groups
-    assert tree["posterior"].sizes == {"chain": 1, "draw": 100}
+    assert tree["posterior"].sizes == {"chain": 4, "draw": 25}
     assert {"log_mu", "mu", "log_zeta", "zeta", "log_gamma", "gamma", "log_sigma", "sigma"} == set(tree["posterior"])
     assert tree["log_likelihood"]["y"].dims == ("chain", "draw", "observation")
     point = np.array([float(tree["posterior"][name][0, 7]) for name in ("log_mu", "log_zeta", "log_sigma")])
@@ -519,7 +521,7 @@ def test_a_prior_of_ones_own_goes_everywhere(small, tmp_path):
     again = HyperPosterior.load(exact.save(tmp_path / "own.nc"))
     assert again.prior is None
     assert again.predict(new) == pytest.approx(exact.predict(new))
-    assert "lp" not in again.to_arviz(draws=10)["sample_stats"]
+    assert "lp" not in again.to_arviz(draws=16)["sample_stats"]
 
 
 def test_a_posterior_can_be_copied(small):
