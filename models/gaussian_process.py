@@ -58,6 +58,16 @@ class GaussianProcess:
         """Names of the kernel's parameters that are sampled."""
         return () if self.fixed_kernel else self.kernel.param_names
 
+    @property
+    def whitened(self) -> bool:
+        """There are no weights that could stand in the way."""
+        return True
+
+    @property
+    def hyperparameters(self) -> tuple[str, ...]:
+        """The sites over which the posterior may have several modes: all of them."""
+        return ("log_mu", "log_zeta", *(f"log_{name}" for name in self.sampled_params), "b")
+
     def data(self, X: Array, y: Array) -> tuple[FixedPart, Array]:
         """What the kernel needs of the inputs, and the targets: the arguments of the program."""
         X = checked_inputs(X)

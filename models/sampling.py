@@ -1,14 +1,14 @@
 """NUTS on any NumPyro program, with its diagnostics as data.
 
-A program that is sampled again on data of the same shape does not compile again; chains run one after the other. All is
-in double precision, whatever the process is set to. Draws come back in memory only, so an interrupted run leaves
-nothing behind.
+A program that is sampled again on data of the same shape does not compile again. All is in double precision, whatever
+the process is set to. Draws come back in memory only, so an interrupted run leaves nothing behind.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,8 @@ from bayes_lssvm.base.provenance import provenance
 from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.sampling.diagnostics import Diagnostics, Thresholds, diagnose
 from models.log_density import Program, as_arguments, double_precision, latent_shapes
-from models.nuts import Settings, compiled_for, run_chain
+from models.modes import find_modes
+from models.nuts import Settings, Start, compiled_for, run_chain
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -40,9 +41,10 @@ class Sampled:
     log_density : array of shape (chains, draws)
         log p(D, x) of the unconstrained parameters, all constants kept.
     stats : dict of arrays of shape (chains, draws)
-        diverging, energy, acceptance_rate, n_steps, tree_depth, step_size.
+        diverging, energy, acceptance_rate, n_steps, tree_depth, step_size; with `modes_over` also jumped, the share
+        of jumps that were accepted.
     diagnostics : Diagnostics
-        Of the latent sites.
+        Of the latent sites; with `modes_over` of these, and of the norms of the others.
     seconds : float
         Time the chains took, compilation included.
     provenance : dict
@@ -82,6 +84,10 @@ def sample(
     target_accept: float = 0.8,
     max_tree_depth: int = 10,
     dense_mass: bool | tuple[tuple[str, ...], ...] = False,
+    modes_over: tuple[str, ...] = (),
+    jumps: int = 4,
+    nuts_every: int = 1,
+    vectorised: bool = False,
     thresholds: Thresholds | None = None,
     check: bool = True,
     progress: bool = True,
@@ -103,6 +109,18 @@ def sample(
         A trajectory has at most 2 to the power of this steps.
     dense_mass : bool or tuple of tuples of site names
         Adapt correlations of all sites, or of these blocks.
+    modes_over : tuple of str
+        Scalar sites whose modes are found first, such as a program's `hyperparameters`. Chains start about the modes,
+        NUTS moves these sites in their metric, and after each step come jumps between modes and fresh values of all
+        other sites, which must be whitened (`moves`). Empty: NUTS moves all sites and starts anywhere.
+    jumps : int
+        Jumps for each draw, with `modes_over`.
+    nuts_every : int
+        With `modes_over`, NUTS moves for every so many draws after warm-up: where jumps are accepted, each is worth
+        about as much as a step of NUTS at a twentieth of the cost.
+    vectorised : bool
+        Run all chains in one step of the compiled program instead of one after the other: faster where a step is
+        short, and the draws are others.
     thresholds : Thresholds, optional
         What the chains must reach.
     check : bool
@@ -110,30 +128,45 @@ def sample(
     progress : bool
         Show a bar, on a terminal.
     """
-    for name, value, least in (("seed", seed, 0), ("chains", chains, 1), ("warmup", warmup, 1), ("draws", draws, 4)):
+    counts = (("seed", seed, 0), ("chains", chains, 1), ("warmup", warmup, 1), ("draws", draws, 4))
+    for name, value, least in (*counts, ("jumps", jumps, 1), ("nuts_every", nuts_every, 1)):
         if not isinstance(value, int | np.integer) or value < least:
             raise ValueError(f"{name} must be a whole number ≥ {least}, got {value!r}.")
     if not 0.0 < target_accept < 1.0:
         raise ValueError(f"target_accept must be between 0 and 1, got {target_accept!r}.")
     began = time.perf_counter()
-    settings = Settings(int(warmup), float(target_accept), int(max_tree_depth), dense_mass)
+    moves: dict[str, Any] = {"block": tuple(modes_over), "jumps": jumps, "nuts_every": nuts_every} if modes_over else {}
+    settings = Settings(
+        int(warmup), float(target_accept), int(max_tree_depth), dense_mass, vectorised=vectorised, **moves
+    )
     bar = tqdm(total=chains * (warmup + draws), desc="NUTS", disable=None if progress else True, leave=False)
     # Cholesky factors of a few hundred rows are too small to share: on a busy machine BLAS threads that wait for each
     # other made a step twenty times slower
     with double_precision(), threadpool_limits(limits=1, user_api="blas"), bar:
         arguments = as_arguments(args)
         shapes = latent_shapes(model, arguments)
-        compiled = compiled_for(model, settings)
-        keys = jax.random.split(jax.random.key(seed), chains)
-        kept = [
-            run_chain(compiled, key, np.random.default_rng([seed, c]), shapes, arguments, settings.warmup, draws, bar)
-            for c, key in enumerate(keys)
-        ]
-        rows = jax.tree.map(lambda *parts: np.stack(parts), *kept)
+        mixture = find_modes(model, arguments, shapes, settings.block) if modes_over else None
+        where, compiled = Start(shapes, mixture, settings.block), compiled_for(model, settings)
+        keys, rngs = (
+            jax.random.split(jax.random.key(seed), chains),
+            [np.random.default_rng([seed, c]) for c in range(chains)],
+        )
+        run = partial(run_chain, compiled, where=where, args=arguments, warmup=settings.warmup, draws=draws, bar=bar)
+        rows: Any
+        if vectorised:
+            rows = run(keys, rngs)
+        else:
+            kept = [run(key, [rng]) for key, rng in zip(keys, rngs, strict=True)]
+            rows = jax.tree.map(lambda *parts: np.stack(parts), *kept)
         values = {n: np.asarray(v) for n, v in compiled.constrain(rows.z, arguments).items()}
     depth = np.log2(np.maximum(rows.n_steps, 1)).astype(int) + 1
+    # whitened sites are drawn anew again and again: their size shows whether they are accepted, entry by entry the
+    # worst of hundreds would fail by chance
+    whole = {
+        f"|{name}|": np.linalg.norm(rows.z[name], axis=-1) for name in shapes if modes_over and name not in modes_over
+    }
     diagnostics = diagnose(
-        {name: values[name] for name in shapes},
+        {**{name: values[name] for name in settings.block or shapes}, **whole},
         diverging=rows.diverging,
         energy=rows.energy,
         # a tree of the largest depth that stopped there by itself is counted too: it cannot be told apart
@@ -149,7 +182,7 @@ def sample(
         "n_steps": rows.n_steps,
         "tree_depth": depth,
         "step_size": rows.step_size,
-    }
+    } | ({"jumped": rows.jumped} if modes_over else {})
     record = provenance(
         settings={
             "program": getattr(model, "__qualname__", repr(model)),
