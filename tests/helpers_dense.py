@@ -25,7 +25,7 @@ class Dense(NamedTuple):
     probabilities: Array
 
 
-def integrate(X: Array, y: Array, prior_sd: float, X_new: Array | None = None, *, points: int = 12) -> Dense:
+def integrate(X: Array, y: Array, prior_sd: float, X_new: Array | None = None, *, points: int = 20) -> Dense:
     """Everything under Normal(0, prior_sd) for each log parameter."""
     new = np.empty((0, X.shape[1])) if X_new is None else X_new
     distances = _squared(X, X)
