@@ -19,7 +19,7 @@ from ..comparison.evidence import MOST_DRAWS, TOLERANCE
 from ..comparison.mixture import KernelMixture, left_out_log_densities, stacking_weights
 from ..comparison.problem import Problem, as_problem
 from ..comparison.ranking import Ranking, rank_kernels
-from ..kernels import Kernel, as_kernel, kernel_from_dict
+from ..kernels import Kernel, as_kernel, kernel_from_dict, kernel_to_dict
 from ..levels.logistic_map import LogisticMap
 from ..marginal.predictions import PredictionNode, Rows
 from .common import ClassFrequencies, ClassPrior, LSSVMBase, check_regression_targets
@@ -118,7 +118,7 @@ class _Averaged(LSSVMBase):
 
     def _state(self) -> State:
         problem = self.problem_
-        header = {"kernels": [kernel.to_dict() for kernel in self.kernels_], "table": self.table_}
+        header = {"kernels": [kernel_to_dict(kernel) for kernel in self.kernels_], "table": self.table_}
         arrays: dict[str, AnyArray] = {"inputs": problem.X, "kernel_weights": self.kernel_weights_}
         arrays["targets" if problem.classes is None else "labels"] = problem.y
         if problem.code is not None:

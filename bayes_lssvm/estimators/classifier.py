@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base.archive import State
 from ..base.provenance import provenance
 from ..base.typing import AnyArray, Array
-from ..kernels import Kernel, as_kernel
+from ..kernels import EXTRA, Kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD
 from ..multiclass.decodings import PROBABILISTIC
 from .binary import BinaryLSSVC
@@ -187,7 +187,7 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC):
         return self
 
     def _design_several(self, X: Array, y: AnyArray) -> None:
-        check_criterion(self.criterion, as_kernel(self.kernel, X.shape[1]), self.refine)
+        check_criterion(self.criterion, self._kernel_for(X), self.refine)
         if self.criterion != "evidence" and self.shared_kernel:
             raise ValueError(
                 f"shared_kernel=True chooses the kernel by the sum of the members' evidences; with criterion="
@@ -200,6 +200,8 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC):
     def _multiclass(self) -> MulticlassLSSVC:
         """The classifier, not fitted yet, that this one is on standardised inputs for more than two classes."""
         settings = self.get_params(deep=False) | {"standardise": False}
+        if self._takes_matrices:
+            settings["kernel"] = self.precomputed_
         criterion = settings.pop("criterion")
         if criterion != "evidence":
             binary = {name: settings[name] for name in ("kernel", "refine", "occam", "moderation", "prior", "prior_sd")}
@@ -212,7 +214,7 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC):
         """Be the classifier of more than two classes that was fitted to the standardised inputs."""
         self.multiclass_, self.log_evidence_ = model, model.log_evidence_
         self.classes_, self.training_frequencies_ = model.classes_, model.training_frequencies_
-        self.columns_ = np.arange(self.n_features_in_)
+        self.columns_ = np.arange(self.n_features_in_ + (EXTRA if self._takes_matrices else 0))
 
     def _state(self) -> State:
         return super()._state() if self.multiclass_ is None else surface_state(self) | self.multiclass_.state()
@@ -289,7 +291,7 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC):
     def _training_rows(self) -> TrainingRows:
         if (several := self._several()) is None:
             return super()._training_rows()
-        kernel = as_kernel(self.kernel, self.n_features_in_)
+        kernel = self._given_kernel()
         return TrainingRows(*several.training_rows(), kernel, not self.refine, "classification")
 
     def _require_one_target(self, method: str, instead: str) -> None:

@@ -14,6 +14,7 @@ from ..base.errors import NoSignalWarning, warn
 from ..base.scikit import check_classification_targets, type_of_target, validate_data
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
+from ..kernels import PRECOMPUTED, Kernel, Precomputed, as_kernel
 from ..levels.level1 import ClassCentres
 from ..levels.logistic_map import LogisticMap
 from ..levels.moderation import MODERATIONS, log_odds
@@ -28,6 +29,7 @@ _SMALLEST_SPREAD, _LARGEST_SPREAD = 1e-60, 1e60
 class LSSVMBase(BaseEstimator):  # type: ignore[misc]
     """Checks and standardisation of inputs."""
 
+    kernel: Any
     standardise: bool
     standardiser_: Standardiser
 
@@ -44,7 +46,25 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
             )
         return X, y
 
+    @property
+    def _takes_matrices(self) -> bool:
+        """Whether kernel matrices stand in the place of inputs."""
+        kernel = getattr(self, "kernel", None)  # estimators of several kernels have none of that name
+        return isinstance(kernel, str) and kernel.lower() == PRECOMPUTED
+
+    def _kernel_for(self, X: Array) -> Kernel:
+        """The kernel as given, for training inputs or a training matrix X."""
+        return Precomputed.of(X) if self._takes_matrices else as_kernel(self.kernel, X.shape[1])
+
+    def _given_kernel(self) -> Kernel:
+        """The kernel as given, of a fitted model."""
+        return self.precomputed_ if self._takes_matrices else as_kernel(self.kernel, self.n_features_in_)
+
     def _standardised_training_inputs(self, X: Array) -> Array:
+        if self._takes_matrices:
+            self.standardiser_ = Standardiser.identity(X.shape[1])
+            self.precomputed_ = Precomputed.of(X)
+            return self.precomputed_.training_rows(X)
         names = _check_feature_names_in(self) if hasattr(self, "feature_names_in_") else None
         if self.standardise:
             self.standardiser_ = Standardiser.fit(X, names)
@@ -55,7 +75,24 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
     def _new_inputs(self, X: Any) -> Array:
         check_is_fitted(self, "standardiser_")
         _refuse_plan(X)
+        if self._takes_matrices:
+            return self._new_rows(X)
         return self.standardiser_(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def _new_rows(self, K: Any) -> Array:
+        """Rows of new points from K(new, train), which may have K(x, x) in a column more."""
+        K = np.asarray(K, dtype=float)
+        own = None
+        if K.ndim == 2 and K.shape[1] == self.n_features_in_ + 1:
+            K, own = K[:, :-1], K[:, -1]
+            if not np.isfinite(own).all():
+                raise ValueError("The last column of K(new, train), K(x, x) of each new point, has to be finite.")
+        return self.precomputed_.new_rows(validate_data(self, K, dtype=np.float64, reset=False), own)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._takes_matrices
+        return tags
 
 
 def _refuse_plan(X: Any) -> None:

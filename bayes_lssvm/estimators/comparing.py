@@ -257,6 +257,11 @@ class ComparesKernels:
             p(H) of each kernel; equal by default.
         """
         self._require_one_target("compare", "bayes_lssvm.compare(X, y, kernels) takes any number of classes")
+        if hasattr(self, "precomputed_"):
+            raise ValueError(
+                'compare needs inputs, and with kernel="precomputed" there are none: fit each matrix and compare '
+                "log_evidence_."
+            )
         proper = not isinstance(self.prior, str) and (self.prior is not None or self.occam)
         how = kernel_parameters or ("integrated" if proper else "maximised")
         labels = bool(np.all(np.abs(self.y_fit_) == 1.0))

@@ -16,7 +16,7 @@ from ..base.memory import require_matrices
 from ..base.provenance import provenance
 from ..base.standardisation import moments
 from ..base.typing import AnyArray, Array
-from ..kernels import ARD, Kernel, as_kernel
+from ..kernels import ARD, Kernel
 from ..levels.default_prior import default_prior
 from ..levels.level1 import DualPosterior
 from ..levels.level3 import DEFAULT_PRIOR_SD, Level3, evaluate
@@ -93,7 +93,7 @@ class EvidenceLSSVM(Trusted, LSSVMBase):
 
     def _design(self, X: Array, y: Array) -> Array:
         """Design the model and return the kernel matrix, for what the classifier adds."""
-        kernel = as_kernel(self.kernel, X.shape[1])
+        kernel = self._kernel_for(X)
         check_criterion(self.criterion, kernel, self.refine)
         check_prior(self.prior)
         require_matrices(
@@ -301,7 +301,7 @@ class EvidenceLSSVM(Trusted, LSSVMBase):
     def _own_kernel(self) -> Kernel:
         """The kernel that was asked for, or what became of it where inputs were chosen."""
         whole = len(self.columns_) == self.n_features_in_
-        return as_kernel(self.kernel, self.n_features_in_) if whole else self.kernel_
+        return self._given_kernel() if whole else self.kernel_
 
     def _require_one_target(self, method: str, instead: str) -> None:
         """Refuse a method to a model that is not fitted, or that holds several; `instead` says what to do then."""

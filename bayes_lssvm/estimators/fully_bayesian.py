@@ -18,7 +18,7 @@ from ..base.provenance import provenance
 from ..base.scikit import check_classification_targets
 from ..base.standardisation import moments
 from ..base.typing import AnyArray, Array
-from ..kernels import Kernel, as_kernel
+from ..kernels import EXTRA, Kernel
 from ..levels.logistic_map import LogisticMap
 from ..levels.moderation import probabilities
 from ..marginal.left_out import left_out_map
@@ -60,7 +60,7 @@ class _FullyBayesian(Trusted, LSSVMBase):
         self.random_state = random_state
 
     def _integrate(self, X: Array, y: Array) -> None:
-        kernel = as_kernel(self.kernel, X.shape[1])
+        kernel = self._kernel_for(X)
         self.posterior_ = marginalise(
             self._standardised_training_inputs(X),
             y,
@@ -82,7 +82,7 @@ class _FullyBayesian(Trusted, LSSVMBase):
 
     def _training_rows(self) -> TrainingRows:
         check_is_fitted(self, "posterior_")
-        kernel = as_kernel(self.kernel, self.n_features_in_)
+        kernel = self._given_kernel()
         return TrainingRows(self.posterior_.X, self.posterior_.y, kernel, self.fixed_kernel, "regression")
 
     def _state(self) -> State:
@@ -98,7 +98,7 @@ class _FullyBayesian(Trusted, LSSVMBase):
 
     def _restore(self, state: State) -> None:
         self.posterior_ = HyperPosterior.from_state(state)
-        if self.posterior_.X.shape[1] != self.n_features_in_:
+        if self.posterior_.X.shape[1] != self.n_features_in_ + (EXTRA if self._takes_matrices else 0):
             raise ValueError(f"its header does not describe {self.posterior_.X.shape[1]} inputs")
         self.log_evidence_ = float(state.header["log_evidence"])
 
@@ -219,12 +219,14 @@ class FullyBayesianLSSVC(ModeratedClassifier, _FullyBayesian):
         if self.multiclass_ is None:
             rows = super()._training_rows()
             return rows._replace(targets=self.classes_[(rows.targets > 0).astype(int)], task="classification")
-        kernel = as_kernel(self.kernel, self.n_features_in_)
+        kernel = self._given_kernel()
         return TrainingRows(*self.multiclass_.training_rows(), kernel, self.fixed_kernel, "classification")
 
     def _several(self) -> MulticlassLSSVC:
-        member = clone(self).set_params(standardise=False, class_prior=None)
+        kernel = self.precomputed_ if self._takes_matrices else self.kernel
+        member = clone(self).set_params(standardise=False, class_prior=None, kernel=kernel)
         return MulticlassLSSVC(
+            kernel,
             member=member,
             coding=self.coding,
             decoding=self.decoding,

@@ -18,7 +18,7 @@ from ..base.provenance import provenance
 from ..base.scikit import check_classification_targets
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
-from ..kernels import Kernel, as_kernel, kernel_from_dict, kernel_to_dict
+from ..kernels import EXTRA, Kernel, Precomputed, kernel_from_dict, kernel_to_dict
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.moderation import cost_log_odds
 from ..multiclass.codings import NUMBERED, code_book, has_dont_cares
@@ -194,7 +194,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         self.training_frequencies_, self.n_samples_ = counts / len(y), len(y)
         self.code_book_ = code_book(self.coding, len(self.classes_), seed=self.random_state)
         self._check_settings(counts)
-        kernel = None if self.member is not None else as_kernel(self.kernel, X.shape[1])
+        kernel = None if self.member is not None else self._kernel_for(X)
         inputs = self._standardised_training_inputs(X)
         if isinstance(self.coding, str) and self.coding in NUMBERED:
             self.code_book_ = self.code_book_[np.argsort(canonical_classes(inputs, labels))]
@@ -202,7 +202,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         if kernel is not None and self._shares_work(kernel):
             complaints = self._share(inputs, labels, kernel, refine=self.refine).complaints()
         else:
-            binary = self._binary_estimator()
+            binary = self._binary_estimator(kernel if self._takes_matrices else self.kernel)
             self.members_, complaints = fit_members(
                 binary,
                 inputs,
@@ -244,11 +244,12 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         papers = self.prior == "flat" or (self.prior is None and not self.occam)
         return self.shared_kernel or (given and papers and not has_dont_cares(self.code_book_))
 
-    def _binary_estimator(self) -> BaseEstimator:
+    def _binary_estimator(self, kernel: Kernel | str | None) -> BaseEstimator:
         if self.member is not None:
             return self.member
+        assert kernel is not None
         return BinaryLSSVC(
-            self.kernel,
+            kernel,
             refine=self.refine,
             occam=self.occam,
             moderation=self.moderation,
@@ -337,6 +338,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         self.classes_, self.code_book_ = arrays["classes"], code_book(arrays["code_book"], classes)
         self.training_frequencies_, self.log_evidence_ = arrays["frequencies"], float(header["log_evidence"])
         self.n_samples_ = int(header.get("n_samples", 0))  # absent from older files
+        d += EXTRA if isinstance(self.kernel, Precomputed) else 0
         self.standardiser_, self.n_features_in_ = Standardiser.identity(d), d
         self.provenance_, self.design_ = header["provenance"], None
         if "shared_kernel" in header:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base.errors import require_positive
 from ..base.memory import require_matrices
 from ..base.typing import AnyArray, Array
-from ..kernels import Kernel, as_kernel, check_positive_semidefinite
+from ..kernels import Kernel, check_positive_semidefinite
 from ..levels.solvers import kernel_product, solve_cg, solve_cholesky, solve_spectral
 from ..linalg.spectrum import CentredSpectrum
 from .common import BinaryClassifier, LSSVMBase, check_regression_targets
@@ -41,7 +41,7 @@ class _PlainLSSVM(LSSVMBase):
         gamma = require_positive("gamma", self.gamma)
         if self.solver not in _SOLVERS:
             raise ValueError(f"solver must be one of {', '.join(_SOLVERS)}, got {self.solver!r}.")
-        kernel = as_kernel(self.kernel, X.shape[1])
+        kernel = self._kernel_for(X)
         if self.solver != "cg":
             require_matrices(
                 len(X),

@@ -12,7 +12,7 @@ import numpy as np
 from ..base.archive import State, write_state
 from ..base.errors import require_positive
 from ..base.standardisation import Standardiser
-from ..kernels import Kernel, kernel_from_dict, kernel_to_dict
+from ..kernels import EXTRA, Kernel, Precomputed, kernel_from_dict, kernel_to_dict
 from ..levels.level1 import DualPosterior
 from ..levels.level2 import Level2, Mode, Status
 from ..levels.level3 import ErrorBars, Level3
@@ -44,6 +44,8 @@ def surface_state(model: Any) -> State:
         "feature_names": list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
         "provenance": model.provenance_,
     }
+    if model._takes_matrices:
+        header["precomputed"] = kernel_to_dict(model.precomputed_)
     arrays = {"mean": model.standardiser_.mean, "scale": model.standardiser_.scale}
     if hasattr(model, "classes_"):
         arrays["classes"] = model.classes_.astype(str) if model.classes_.dtype.hasobject else model.classes_
@@ -68,6 +70,8 @@ def with_surface(cls: type[Model], state: State) -> Model:
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
     model.provenance_ = header["provenance"]
+    if model._takes_matrices:
+        model.precomputed_ = Precomputed(_finite("diagonal", header["precomputed"]["diagonal"]))
     whole: Model = model
     return whole
 
@@ -130,7 +134,8 @@ def restore_design(model: Any, state: State) -> None:
     header, arrays = state
     n, width = state.shape("X")
     columns = header["columns"]
-    if len(columns) != width or not all(isinstance(c, int) and 0 <= c < model.n_features_in_ for c in columns):
+    most = model.n_features_in_ + (EXTRA if model._takes_matrices else 0)
+    if len(columns) != width or not all(isinstance(c, int) and 0 <= c < most for c in columns):
         raise ValueError(f"its header does not describe {width} inputs")
     state.require_shapes({"X": (n, width), "y": (n,), "alpha": (n,), "inverse_factor": (n, n), "kernel_means": (n,)})
     model.level3_ = _level3(header["level3"], n)

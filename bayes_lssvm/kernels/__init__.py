@@ -28,14 +28,17 @@ from ._discrete import Categorical, Constant, White
 from ._inner import MLP, Linear, Polynomial
 from ._on_inputs import OnInputs
 from ._periodic import Periodic
-from ._registry import KERNEL_NAMES, as_kernel, kernel_from_dict, kernel_to_dict, register
+from ._precomputed import EXTRA, Precomputed
+from ._registry import KERNEL_NAMES, PRECOMPUTED, as_kernel, kernel_from_dict, kernel_to_dict, register
 from ._sklearn import FromSklearn, from_sklearn
 from ._stationary import ARD, RBF, Matern, RationalQuadratic
 
 __all__ = [
     "ARD",
+    "EXTRA",
     "KERNEL_NAMES",
     "MLP",
+    "PRECOMPUTED",
     "RBF",
     "Categorical",
     "Constant",
@@ -47,6 +50,7 @@ __all__ = [
     "Parametric",
     "Periodic",
     "Polynomial",
+    "Precomputed",
     "Product",
     "RationalQuadratic",
     "Scaled",

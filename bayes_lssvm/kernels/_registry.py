@@ -14,6 +14,7 @@ from ._discrete import Categorical, Constant, White
 from ._inner import MLP, Linear, Polynomial
 from ._on_inputs import OnInputs
 from ._periodic import Periodic
+from ._precomputed import Precomputed
 from ._sklearn import FromSklearn, read_sklearn
 from ._stationary import ARD, RBF, Matern, RationalQuadratic
 
@@ -51,7 +52,8 @@ _BY_NAME: dict[str, Callable[[int], Kernel]] = {
     "white": lambda width: White(),
 }
 KERNEL_NAMES = tuple(_BY_NAME)
-_OWN = (Linear, Polynomial, RBF, MLP, Matern, RationalQuadratic, Periodic, Categorical, Constant, White)
+PRECOMPUTED = "precomputed"
+_OWN = (Linear, Polynomial, RBF, MLP, Matern, RationalQuadratic, Periodic, Categorical, Constant, White, Precomputed)
 _BY_KIND: dict[str, _Entry] = {kind.__name__: _Entry(kind, kind) for kind in _OWN} | {
     "ARD": _Entry(ARD, lambda scales: ARD(tuple(scales))),
     "FromSklearn": _Entry(FromSklearn, read_sklearn),
@@ -93,7 +95,9 @@ def register(
         raise ValueError(f"register takes a class of kernels (a subclass of bayes_lssvm.kernels.Kernel), got {kind!r}.")
     if kind.__name__ in _PROTECTED:
         raise ValueError(f"bayes_lssvm has a kernel {kind.__name__} of its own; give the class another name.")
-    if name is not None and (not isinstance(name, str) or not name.isidentifier() or name.lower() in KERNEL_NAMES):
+    if name is not None and (
+        not isinstance(name, str) or not name.isidentifier() or name.lower() in (*KERNEL_NAMES, PRECOMPUTED)
+    ):
         raise ValueError(
             f"The name of a kernel is a word that bayes_lssvm does not use itself ({', '.join(KERNEL_NAMES)}), got "
             f"{name!r}."
@@ -107,6 +111,11 @@ def register(
 def as_kernel(kernel: Kernel | str, n_features: int) -> Kernel:
     """A kernel object from an object or from a name such as "linear", "poly2", "rbf", "ard", "matern32", "periodic"."""
     if isinstance(kernel, str):
+        if kernel.lower() == PRECOMPUTED:
+            raise ValueError(
+                'kernel="precomputed" is for LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR, MulticlassLSSVC and the fully '
+                "Bayesian estimators, which take kernel matrices in the place of inputs. Here inputs are needed."
+            )
         if kernel.lower() not in _BY_NAME:
             raise ValueError(f"There is no kernel named {kernel!r}; the names are {', '.join(_BY_NAME)}.")
         kernel = _BY_NAME[kernel.lower()](n_features)
