@@ -239,7 +239,7 @@ def test_a_linear_factor_starts_from_the_mean_the_ends_or_zero():
     standardised, zero = (X - 5.0) / 3.0, np.array([-5.0 / 3.0 - 1.0])
     (base,) = bases_of(["linear"], standardised, zero)
     assert [k.origin for k in base.in_products] == [(), (-5.0 / 3.0,), (5.0 / 3.0,), tuple(zero)]
-    (base,) = bases_of(["linear"], standardised, np.array([0.1]))
+    (base,) = bases_of(["linear"], standardised, np.array([0.01]))
     assert len(base.in_products) == 3
 
 
@@ -281,11 +281,11 @@ def test_what_cannot_be_searched_gets_a_sentence(arguments, message):
 def test_planted_structures_are_recovered_in_four_of_five_sets():
     """Fifty sets, five of each structure; recovered means the same terms and factors, no more and no less.
 
-    The bases, the rule of growth and the prior of the period were settled on sets with other seeds (100 to 104).
+    The bases, the rule of growth and the prior of the period were settled on sets with other seeds (0 to 4, 100 to 104).
     """
     wrong = []
     for name in STRUCTURES:
-        for seed in range(5):
+        for seed in range(10, 15):
             found = search_kernels(*planted(name, seed), progress=False).structure
             if found != name:
                 wrong.append((name, seed, found))

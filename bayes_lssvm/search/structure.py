@@ -20,7 +20,7 @@ from ..kernels import Kernel, Linear, OnInputs, Periodic, Product, Scaled, Sum, 
 __all__ = ["Base", "Move", "Part", "Structure", "bare", "bases_of", "moves"]
 
 _SAME = 2  # times that a linear base may be in one term
-_APART, _FARTHEST = 0.3, 6.0  # standard deviations, of an origin from others and from the mean
+_APART, _FARTHEST = 0.02, 6.0  # standard deviations, of an origin from others and from the mean
 
 
 @dataclass(frozen=True)
