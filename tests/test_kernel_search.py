@@ -281,7 +281,7 @@ def test_what_cannot_be_searched_gets_a_sentence(arguments, message):
 def test_planted_structures_are_recovered_in_four_of_five_sets():
     """Fifty sets, five of each structure; recovered means the same terms and factors, no more and no less.
 
-    The bases, the rule of growth and the prior of the period were settled on sets with other seeds (0 to 4, 100 to 104).
+    Bases, origins, the rule of growth and the prior of the period were settled with seeds 0 to 4 and 100 to 104.
     """
     wrong = []
     for name in STRUCTURES:
