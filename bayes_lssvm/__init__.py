@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .estimators import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR, FullyBayesianLSSVC, FullyBayesianLSSVR
     from .estimators.averaged import AveragedLSSVC, AveragedLSSVR
     from .estimators.comparing import Comparison, compare
+    from .estimators.fixed_size import FixedSizeLSSVC, FixedSizeLSSVR
     from .estimators.selector import EvidenceSelector
     from .estimators.sparse import SparseLSSVC
     from .evidence import LogEvidence, ModelTrust, log_evidence, trust_model
@@ -52,6 +53,8 @@ __all__ = [
     "ConstantFeatureWarning",
     "EvidenceDivergenceWarning",
     "EvidenceSelector",
+    "FixedSizeLSSVC",
+    "FixedSizeLSSVR",
     "FullyBayesianLSSVC",
     "FullyBayesianLSSVR",
     "HyperPosterior",
@@ -96,6 +99,7 @@ _HOMES = {
     "estimators.averaged": ("AveragedLSSVC", "AveragedLSSVR"),
     "estimators.classifier": ("BayesianLSSVC",),
     "estimators.comparing": ("Comparison", "compare"),
+    "estimators.fixed_size": ("FixedSizeLSSVC", "FixedSizeLSSVR"),
     "estimators.fully_bayesian": ("FullyBayesianLSSVC", "FullyBayesianLSSVR"),
     "estimators.plain": ("LSSVC", "LSSVR"),
     "estimators.regressor": ("BayesianLSSVR",),
@@ -111,7 +115,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
     *("base", "cli", "comparison", "datasets", "estimators", "evidence", "files", "kernel_search", "kernels"),
-    *("levels", "linalg"),
+    *("fixed_size", "levels", "linalg"),
     *("marginal", "multiclass", "press", "priors", "sampling", "search", "selection"),
 )
 

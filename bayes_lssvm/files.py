@@ -10,6 +10,7 @@ import numpy as np
 from .base.archive import ModelFileError, open_state
 from .estimators.averaged import AveragedLSSVC, AveragedLSSVR
 from .estimators.classifier import BayesianLSSVC
+from .estimators.fixed_size import FixedSizeLSSVC, FixedSizeLSSVR
 from .estimators.fully_bayesian import FullyBayesianLSSVC, FullyBayesianLSSVR
 from .estimators.regressor import BayesianLSSVR
 from .estimators.state import save
@@ -17,7 +18,8 @@ from .multiclass.decodings import DECODINGS
 
 __all__ = ["ModelFileError", "load", "save"]
 
-Model = BayesianLSSVC | BayesianLSSVR | FullyBayesianLSSVC | FullyBayesianLSSVR | AveragedLSSVC | AveragedLSSVR
+Classifier = BayesianLSSVC | FullyBayesianLSSVC | AveragedLSSVC | FixedSizeLSSVC
+Model = Classifier | BayesianLSSVR | FullyBayesianLSSVR | AveragedLSSVR | FixedSizeLSSVR
 
 _CLASSES: dict[str, Any] = {
     "BayesianLSSVC": BayesianLSSVC,
@@ -26,6 +28,8 @@ _CLASSES: dict[str, Any] = {
     "FullyBayesianLSSVR": FullyBayesianLSSVR,
     "AveragedLSSVC": AveragedLSSVC,
     "AveragedLSSVR": AveragedLSSVR,
+    "FixedSizeLSSVC": FixedSizeLSSVC,
+    "FixedSizeLSSVR": FixedSizeLSSVR,
 }
 
 
@@ -46,13 +50,14 @@ def load(path: str | Path) -> Model:
 
 def _require_predictions(model: Model) -> None:
     """Refuse a model that cannot predict at the mean of its inputs: settings and arrays are then not of one model."""
-    if isinstance(model, BayesianLSSVC | FullyBayesianLSSVC) and model.decoding not in tuple(DECODINGS):
+    if isinstance(model, BayesianLSSVC | FullyBayesianLSSVC | FixedSizeLSSVC) and model.decoding not in tuple(
+        DECODINGS
+    ):
         raise ValueError(f"there is no decoding {model.decoding!r}")
     names = model.__dict__.pop("feature_names_in_", None)
     with np.errstate(all="ignore"):
         rows = model.standardiser_.mean[None]
-        classes = isinstance(model, BayesianLSSVC | FullyBayesianLSSVC | AveragedLSSVC)
-        found = model.decision_function(rows) if classes else model.predict(rows)
+        found = model.decision_function(rows) if isinstance(model, Classifier) else model.predict(rows)
     if not np.isfinite(found).all():
         raise ValueError("its predictions are not finite numbers")
     if names is not None:

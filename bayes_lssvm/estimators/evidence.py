@@ -99,7 +99,7 @@ class EvidenceLSSVM(Trusted, LSSVMBase):
         require_matrices(
             len(X),
             _MATRICES_IN_FIT,
-            'Design on a random subset, or use LSSVC or LSSVR with solver="cg" and a given gamma.',
+            "Use FixedSizeLSSVC or FixedSizeLSSVR, which need memory for their landmarks only.",
         )
         inputs = self._standardised_training_inputs(X)
         chosen = choose(

@@ -19,14 +19,14 @@ from ..levels.level3 import ErrorBars, Level3
 from ..priors import HyperPrior, LogPrior, as_hyper_prior, hyper_prior_from_dict
 
 Model = TypeVar("Model")
-KINDS = ("BayesianLSSVC", "BayesianLSSVR", "FullyBayesianLSSVC", "FullyBayesianLSSVR", "AveragedLSSVC", "AveragedLSSVR")
+KINDS = tuple(f"{kind}LSSV{task}" for kind in ("Bayesian", "FullyBayesian", "Averaged", "FixedSize") for task in "CR")
 
 
 def save(model: Any, path: str | Path) -> Path:
     """Write a fitted model of one of `KINDS`; the file appears whole or not at all."""
     kind = type(model).__name__
     if kind not in KINDS:
-        raise TypeError(f"Only {', '.join(KINDS)} can be saved, got {kind}.")
+        raise TypeError(f"Only {', '.join(KINDS[:-1])} and {KINDS[-1]} can be saved, got {kind}.")
     if not hasattr(model, "provenance_"):
         raise ValueError(f"This {kind} is not fitted yet; call fit first.")
     return write_state(model._state(), path)

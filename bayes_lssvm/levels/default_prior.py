@@ -30,10 +30,22 @@ _WEAK = 3.0
 
 def default_prior(kernel: Kernel, X: Array, y: Array, *, classes: bool) -> HyperPrior:
     """The prior for a kernel on standardised inputs X of shape (N, d) and labels ±1 or real targets y of shape (N,)."""
-    own = tuple(Normal(mean, sd) for mean, sd in kernel.log_prior(X).tolist())
     if classes:
-        plus = float(np.mean(y > 0))
-        return HyperPrior(Normal(0.0, _WEAK), Gamma(0.5, 0.5 / (plus * (1.0 - plus))), own)
-    spread = float(np.var(y))
-    size = Normal(-float(np.log(spread)) if spread > 0.0 else 0.0, _WEAK)
-    return HyperPrior(size, size, own)
+        return prior_of_labels(kernel, X, float(np.mean(y > 0)))
+    return prior_of_targets(kernel, X, float(np.var(y)))
+
+
+def prior_of_labels(kernel: Kernel, X: Array, plus: float) -> HyperPrior:
+    """The prior for labels of which the share `plus` is +1."""
+    noise = Gamma(0.5, 0.5 / (plus * (1.0 - plus)))
+    return HyperPrior(Normal(0.0, _WEAK), noise, _of_kernel(kernel, X))
+
+
+def prior_of_targets(kernel: Kernel, X: Array, variance: float) -> HyperPrior:
+    """The prior for real targets of a given variance."""
+    size = Normal(-float(np.log(variance)) if variance > 0.0 else 0.0, _WEAK)
+    return HyperPrior(size, size, _of_kernel(kernel, X))
+
+
+def _of_kernel(kernel: Kernel, X: Array) -> tuple[Normal, ...]:
+    return tuple(Normal(mean, sd) for mean, sd in kernel.log_prior(X).tolist())

@@ -136,7 +136,7 @@ FLOORS = (
     ("evidence",),
     ("press", "marginal", "multiclass"),
     ("comparison",),
-    ("selection",),
+    ("selection", "fixed_size"),
     ("estimators",),
     ("trust", "files", "kernel_search"),
     ("cli",),

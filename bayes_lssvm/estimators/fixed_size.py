@@ -1,0 +1,609 @@
+"""LS-SVMs of fixed size: the evidence framework for any number of rows, in memory, in files or on Dask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..base.archive import State
+from ..base.errors import BayesLSSVMWarning, ConstantFeatureWarning, NoSignalWarning, warn
+from ..base.provenance import provenance
+from ..base.scikit import check_classification_targets, validate_data
+from ..base.standardisation import Standardiser
+from ..base.typing import AnyArray, Array
+from ..fixed_size.blocks import of_arrays, of_reader
+from ..fixed_size.convergence import Convergence, convergence
+from ..fixed_size.design import Design, Settings, design, priors_of, shares
+from ..fixed_size.features import ExplicitMap, FeatureMap, NystromMap, in_blocks
+from ..fixed_size.landmarks import check_landmarks
+from ..fixed_size.objective import posteriors_of, tasks_of
+from ..fixed_size.passes import Collect, Encoding, Local, OnDask, Runner, TakeALook, merge_looks
+from ..fixed_size.posterior import FixedSizePosterior
+from ..fixed_size.sample import Look
+from ..fixed_size.statistics import Statistics
+from ..kernels import Kernel, as_kernel, kernel_from_dict
+from ..levels.level3 import DEFAULT_PRIOR_SD, Level3, evaluate
+from ..levels.logistic_map import LogisticMap
+from ..multiclass.codings import code_book
+from ..priors import HyperPrior, LogPrior, as_hyper_prior
+from .common import MIN_POINTS, ClassPrior, LSSVMBase, check_regression_targets
+from .multiclass import MulticlassLSSVC
+from .state import save, surface_state, with_surface
+
+
+@dataclass(frozen=True)
+class FixedSizeMember:
+    """One binary model, or the regressor.
+
+    Attributes
+    ----------
+    level3_ : Level3
+    log_evidence_, log_evidence_lower_ : float
+        Laplace's evidence of the low-rank kernel matrix, and by the same rule the lower bound of the exact one.
+    loo_map_ : LogisticMap or None
+        From outputs to log odds, for classes.
+    """
+
+    level3_: Level3
+    log_evidence_: float
+    log_evidence_lower_: float
+    loo_map_: LogisticMap | None = None
+
+    @property
+    def mu_(self) -> float:
+        """μ_MP."""
+        return self.level3_.level2.mu
+
+    @property
+    def zeta_(self) -> float:
+        """ζ_MP."""
+        return self.level3_.level2.zeta
+
+    @property
+    def gamma_(self) -> float:
+        """γ_MP = ζ_MP/μ_MP."""
+        return self.level3_.level2.gamma
+
+    @property
+    def gamma_eff_(self) -> float:
+        """Effective number of parameters (4.4)."""
+        return self.level3_.level2.gamma_eff
+
+
+class FixedSizeLSSVM(LSSVMBase):
+    """What is the same for classes and for real targets: passes, the design, and what is made of its sums."""
+
+    _saved_as: ClassVar[str]
+    _classes: ClassVar[bool]
+
+    low_rank_: Design
+    members_: list[Any]
+    posteriors_: list[tuple[tuple[int, ...], FixedSizePosterior]]
+    kernel_: Kernel
+    kernel: Kernel | str
+    n_landmarks: int
+    landmarks: Any
+    refine: bool
+    polish: bool
+    prior: Any
+    random_state: int
+
+    # --- fitting ---------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Design the model on inputs X of shape (N, d) and targets y of shape (N,), in memory."""
+        X, y = self._check_training_inputs(X, y, numeric_target=not self._classes)
+        if self._classes:
+            check_classification_targets(y)
+        else:
+            y = check_regression_targets(y)
+        names = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+        return self._fitted(Local(of_arrays(X, y)), names)
+
+    def fit_blocks(self, reader: Any, *, folder: str | Path | None = None, names: list[str] | None = None) -> Self:
+        """Design the model on rows that need not fit into memory; they are read once for each pass.
+
+        Parameters
+        ----------
+        reader : callable or sequence
+            A callable that gives an iterator over blocks (X, y); or a sequence of such callables, of blocks, or of the
+            shards of `bayes_lssvm.fixed_size.blocks.of_files`.
+        folder : path, optional
+            Where the statistics of finished shards are kept: a run that was stopped goes on there.
+        names : list of str, optional
+            Names of the columns.
+        """
+        return self._fitted(Local(of_reader(reader), None if folder is None else Path(folder)), names)
+
+    def fit_dask(self, X: Any, y: Any, *, client: Any = None) -> Self:
+        """Design the model on Dask arrays, or a data frame and a series, divided in the same way by rows.
+
+        Parameters
+        ----------
+        X : dask array of shape (N, d), or dask data frame
+        y : dask array of shape (N,), or dask series
+        client : distributed.Client, optional
+            The cluster; by default Dask's own scheduler, or the client that is at work.
+        """
+        names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+        return self._fitted(OnDask(_partitions(X, y), client), names)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Add rows to the statistics: landmarks, kernel, scales and classes are those of the first call.
+
+        Parameters
+        ----------
+        X, y : arrays of shape (n, d) and (n,)
+        classes : sequence, optional
+            All labels, where the first rows may not show every class.
+        """
+        if not hasattr(self, "low_rank_"):
+            if classes is None:
+                return self.fit(X, y)
+            X, y = self._check_training_inputs(X, y, numeric_target=not self._classes)
+            return self._fitted(Local(of_arrays(X, y)), None, classes=np.unique(np.asarray(classes)))
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=not self._classes, reset=False)
+        runner = Local(of_arrays(X, y))
+        look = self._look(runner)
+        work = Collect(self.low_rank_.features, self.low_rank_.encoding, len(self.low_rank_.statistics.squares) > 1)
+        self.low_rank_ = self.low_rank_.with_rows(runner(work, Statistics.merge, "statistics"), look)
+        self._publish()
+        return self
+
+    def _look(self, runner: Runner) -> Look:
+        look = runner(TakeALook(self.random_state, self._classes), merge_looks, "first look")
+        if look is None:
+            raise ValueError("There are no rows in any shard.")
+        return look
+
+    def _fitted(self, runner: Runner, names: list[str] | None, classes: AnyArray | None = None) -> Self:
+        check_landmarks(self.landmarks, self.n_landmarks)
+        given = None if self.prior is None else _as_prior(self.prior)
+        look = self._look(runner)
+        d = look.X.shape[1]
+        check_landmarks(self.landmarks, self.n_landmarks, d)
+        if look.n < MIN_POINTS:
+            raise ValueError(f"At least {MIN_POINTS} rows are needed, got {look.n}.")
+        kernel = as_kernel(self.kernel, d)
+        self._forget()
+        self.n_features_in_ = d
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        code = self._code(look, classes)
+        self.standardiser_ = self._scales(look)
+        encoding = Encoding(self.standardiser_, self.classes_ if self._classes else None)
+        n_landmarks = self.n_landmarks
+        if isinstance(self.landmarks, str) and look.n <= n_landmarks and ExplicitMap.of(kernel, d) is None:
+            warn(
+                f"n_landmarks = {n_landmarks}, but there are only {look.n} rows, so each of them is a landmark. "
+                "BayesianLSSVC and BayesianLSSVR do the same with less work.",
+                BayesLSSVMWarning,
+            )
+        settings = Settings(kernel, self.landmarks, n_landmarks, self.refine, self.polish, given, self.random_state)
+        self.low_rank_ = design(settings, runner, look, encoding, code)
+        self._publish()
+        self.provenance_ = provenance(settings=self.get_params(deep=False), data=(look.X, look.y))
+        self._warn()
+        return self
+
+    def _forget(self) -> None:
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    def _scales(self, look: Look) -> Standardiser:
+        if not self.standardise:
+            return Standardiser.identity(len(look.mean))
+        scale = look.scale
+        constant = np.flatnonzero(np.isinf(scale)).tolist()
+        if constant:
+            names = getattr(self, "feature_names_in_", np.arange(len(scale)))
+            warn(
+                f"Columns that do not vary are kept at zero: {', '.join(str(names[i]) for i in constant[:10])}.",
+                ConstantFeatureWarning,
+            )
+        return Standardiser(look.mean, scale)
+
+    def _code(self, look: Look, classes: AnyArray | None) -> Array | None:
+        """The code book, or None for real targets; sets what belongs to the classes."""
+        raise NotImplementedError
+
+    # --- what is made of the sums ------------------------------------------------------------------------------------
+
+    def _publish(self) -> None:
+        """Levels 1 to 3 of each bit, from the sums."""
+        design = self.low_rank_
+        self.kernel_, self.n_samples_ = design.features.kernel, design.statistics.n
+        statistics, code = design.statistics, design.code
+        given = None if self.prior is None else _as_prior(self.prior)
+        priors = priors_of(given, self.kernel_, self.n_features_in_, statistics, code)
+        members: dict[int, FixedSizeMember] = {}
+        self.posteriors_ = []
+        for task in tasks_of(statistics, code):
+            found = posteriors_of(task, priors)
+            bound = task._replace(reduction=task.reduction.bounded(*statistics.lack()))
+            lower = posteriors_of(bound, priors)
+            mu = np.array([each.level2.mu for each in found])
+            zeta = np.array([each.level2.zeta for each in found])
+            self.posteriors_.append((task.bits, FixedSizePosterior.of(task, mu, zeta)))
+            for k, bit in enumerate(task.bits):
+                level3 = evaluate(task.reduction.alone(k), prior_sd=DEFAULT_PRIOR_SD, level2=found[k].level2)
+                members[bit] = FixedSizeMember(level3, found[k].log_evidence, lower[k].log_evidence)
+        self.members_ = [members[bit] for bit in sorted(members)]
+        self.log_evidence_ = float(sum(member.log_evidence_ for member in self.members_))
+        self.log_evidence_lower_ = float(sum(member.log_evidence_lower_ for member in self.members_))
+        self._priors = priors
+
+    def _warn(self) -> None:
+        idle = [bit for bit, member in enumerate(self.members_) if member.level3_.level2.status == "no signal"]
+        if idle:
+            which = "" if len(self.members_) == 1 else f" in {len(idle)} of {len(self.members_)} members"
+            warn(
+                f"No signal{which}: the model explains the targets no better than noise alone, so predictions are "
+                "close to the targets' mean. Other inputs or kernels may say more.",
+                NoSignalWarning,
+            )
+
+    @property
+    def landmarks_(self) -> Array:
+        """The landmarks that are in use, standardised, of shape (m, d); none for an explicit feature map."""
+        check_is_fitted(self, "low_rank_")
+        features = self.low_rank_.features
+        return features.Z if isinstance(features, NystromMap) else np.empty((0, self.n_features_in_))
+
+    @property
+    def convergence_(self) -> Convergence:
+        """Evidence, its lower bound and γ_eff with fewer landmarks, from the sums of the same pass."""
+        check_is_fitted(self, "low_rank_")
+        steps = 1 if isinstance(self.low_rank_.features, ExplicitMap) else 5
+        return convergence(self.low_rank_.statistics, self.low_rank_.code, self._priors, steps)
+
+    @property
+    def n_landmarks_suggested_(self) -> int:
+        """Landmarks with which the effective number of parameters has settled; twice as many where it has not."""
+        if isinstance(self.low_rank_.features, ExplicitMap):
+            return self.low_rank_.features.size
+        return self.convergence_.suggested
+
+    def _moments(self, X: Any) -> tuple[Array, Array]:
+        """z_MP and σ_z² of all bits, each of shape (n, L)."""
+        inputs = self._new_inputs(X)
+        shape = (len(inputs), len(self.members_))
+        z, variance = np.empty(shape), np.empty(shape)
+        for rows, phi in in_blocks(self.low_rank_.features, inputs):
+            diagonal = self.kernel_.diag(inputs[rows])
+            for bits, posterior in self.posteriors_:
+                z[rows, bits], variance[rows, bits] = posterior.moments(phi, diagonal)
+        return z, variance
+
+    # --- files -------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> Path:
+        """Write the fitted model to a file of arrays and JSON; `bayes_lssvm.load` reads it, and rows can be added."""
+        return save(self, path)
+
+    def _state(self) -> State:
+        design, look = self.low_rank_, self.low_rank_.look
+        header = {
+            "kernel": self.kernel_.to_dict(),
+            "explicit": isinstance(design.features, ExplicitMap),
+            "n_passes": design.n_passes,
+            "n_seen": look.n,
+        }
+        arrays = {"sample": look.X, "sample_hashes": look.order.view(np.int64)}
+        if isinstance(design.features, NystromMap):
+            arrays["landmarks"] = design.features.Z
+        arrays["labels" if self._classes else "targets"] = self._sample_targets()
+        if design.code is not None:
+            arrays["code_book"] = design.code
+        return surface_state(self) | State(header, arrays) | design.statistics.state()
+
+    def _sample_targets(self) -> AnyArray:
+        look = self.low_rank_.look
+        return np.searchsorted(self.classes_, look.y) if self._classes else look.y
+
+    @classmethod
+    def _from_state(cls, state: State) -> Self:
+        model = with_surface(cls, state)
+        header, arrays = state
+        d, kernel = model.n_features_in_, kernel_from_dict(header["kernel"])
+        kernel.check_width(d)
+        k = state.shape("sample")[0]
+        state.require_shapes({"sample": (k, d)})
+        features: FeatureMap | None = ExplicitMap.of(kernel, d)
+        if not header["explicit"]:
+            state.require_shapes({"landmarks": (state.shape("landmarks")[0], d)})
+            features = NystromMap.of(kernel, arrays["landmarks"])
+        statistics = Statistics.from_state(state)
+        if features is None or features.size != statistics.size:
+            raise ValueError("its landmarks do not belong to its statistics")
+        code, targets = None, arrays["labels" if cls._classes else "targets"]
+        if cls._classes:
+            model.classes_ = arrays["classes"]
+            code = code_book(arrays["code_book"], len(model.classes_))
+            if targets.dtype.kind != "i" or (len(targets) and not 0 <= targets.min() <= targets.max() < len(code)):
+                raise ValueError("labels are not numbers of its classes")
+            targets = model.classes_[targets]
+        order = arrays["sample_hashes"]
+        if targets.shape != (k,) or order.shape != (k,) or order.dtype != np.int64:
+            raise ValueError("its sample has targets of another length")
+        counts = _counts(model, statistics) if cls._classes else {}
+        look = Look(
+            *(int(header["n_seen"]), model.standardiser_.mean, np.zeros(d), np.zeros(d), counts),
+            *(arrays["sample"], targets, order.view(np.uint64)),
+        )
+        encoding = Encoding(model.standardiser_, model.classes_ if cls._classes else None)
+        model.low_rank_ = Design(features, encoding, code, statistics, look, int(header["n_passes"]))
+        model._publish()
+        return model
+
+
+def _counts(model: Any, statistics: Statistics) -> dict[Any, int]:
+    return dict(zip(model.classes_.tolist(), statistics.counts.astype(int).tolist(), strict=True))
+
+
+def _as_prior(prior: Any) -> HyperPrior:
+    if not isinstance(prior, HyperPrior | LogPrior):
+        raise ValueError(f"prior must be None for the default, or an object of bayes_lssvm.priors; got {prior!r}.")
+    return as_hyper_prior(prior)
+
+
+def _partitions(X: Any, y: Any) -> list[tuple[Any, Any]]:
+    """Delayed pairs of the partitions of Dask collections."""
+    from dask.delayed import delayed
+
+    def pieces(collection: Any) -> list[Any]:
+        found = collection.to_delayed()
+        return found.ravel().tolist() if hasattr(found, "ravel") else list(found)
+
+    if hasattr(X, "chunks") and len(X.chunks) == 2 and len(X.chunks[1]) > 1:
+        X = X.rechunk({1: -1})
+    inputs, targets = pieces(X), pieces(y)
+    if len(inputs) != len(targets):
+        raise ValueError(
+            f"X is divided into {len(inputs)} parts by rows and y into {len(targets)}; divide them in the same way."
+        )
+    values = delayed(np.asarray, pure=True)
+    return [(values(a), values(b)) for a, b in zip(inputs, targets, strict=True)]
+
+
+class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
+    """LS-SVM classifier of fixed size, for any number of rows and classes, with probabilities.
+
+    Nyström features of m landmarks make the kernel matrix one of rank m; sums over rows, one pass, are all that levels
+    1 to 3 need. The evidence of the exact kernel matrix is bounded from below.
+
+    Parameters
+    ----------
+    kernel : Kernel or str, default "rbf"
+        As in `BayesianLSSVC`. Linear and polynomial kernels have features of their own where these are few enough.
+    n_landmarks : int, default 500
+        m. Memory grows as m², time as N m².
+    landmarks : {"rpcholesky", "kmeans", "random"} or array of shape (m, d), default "rpcholesky"
+        How they are chosen among 20 000 rows that stand for all; or the points, in the data's units.
+    coding : {"ova", "ovo", "moc", "ecoc", "exhaustive"} or array of shape (M, L), default "ova"
+        Code book for more than two classes. All bits share the kernel; codes without don't cares share all the work.
+    decoding : str, default "auto"
+        As in `BayesianLSSVC`.
+    refine : bool, default True
+        Search the kernel's parameters by the evidence.
+    polish : bool, default True
+        Search on all rows, by a few more passes, and not on a subset alone.
+    prior : HyperPrior, Normal, Box, Gamma or None
+        As in `BayesianLSSVC`; None is the default prior.
+    class_prior, costs : see `BayesianLSSVC`
+    standardise : bool, default True
+    random_state : int, default 0
+
+    Attributes
+    ----------
+    classes_, training_frequencies_, code_book_, kernel_
+    members_ : list
+        One for each bit, with mu_, zeta_, gamma_, gamma_eff_, log_evidence_, log_evidence_lower_, level3_, loo_map_.
+    log_evidence_, log_evidence_lower_ : float
+        Evidence of the low-rank kernel matrix, which may exceed the exact one, and a lower bound of the exact one: with
+        `convergence_` they tell whether landmarks are enough.
+    convergence_ : Convergence
+        Both with fewer landmarks; `convergence_.plot()` draws them.
+    n_landmarks_suggested_ : int
+    landmarks_ : array of shape (m, d)
+    low_rank_ : Design
+        Features, statistics and sample; `low_rank_.n_passes` counts the passes.
+
+    Examples
+    --------
+    >>> from bayes_lssvm import FixedSizeLSSVC
+    >>> from bayes_lssvm.datasets import load
+    >>> data = load("ripley")
+    >>> model = FixedSizeLSSVC(n_landmarks=60).fit(*data.Xy)
+    >>> model.log_evidence_lower_ <= model.log_evidence_ + 1e-9
+    True
+    >>> round(model.score(*data.test_Xy), 2)
+    0.9
+    """
+
+    _saved_as = "FixedSizeLSSVC"
+    _classes = True
+    moderation = "loo"
+    member = None
+
+    def __init__(
+        self,
+        kernel: Kernel | str = "rbf",
+        *,
+        n_landmarks: int = 500,
+        landmarks: Any = "rpcholesky",
+        coding: Any = "ova",
+        decoding: str = "auto",
+        refine: bool = True,
+        polish: bool = True,
+        prior: Any = None,
+        class_prior: ClassPrior = None,
+        costs: Any = None,
+        standardise: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.coding = coding
+        self.decoding = decoding
+        self.refine = refine
+        self.polish = polish
+        self.prior = prior
+        self.class_prior = class_prior
+        self.costs = costs
+        self.standardise = standardise
+        self.random_state = random_state
+        self.shared_kernel = True
+
+    def _code(self, look: Look, classes: AnyArray | None) -> Array:
+        seen = np.unique(look.y)
+        self.classes_ = seen if classes is None else classes
+        unknown = sorted(set(seen.tolist()) - set(self.classes_.tolist()))
+        if unknown:
+            raise ValueError(f"The label {unknown[0]!r} is none of the classes {self.classes_.tolist()}.")
+        if len(seen) < 2:
+            raise ValueError(
+                f"A classifier needs two classes, but all {look.n} labels are of one class, {seen.tolist()[0]!r}."
+            )
+        counts = np.array([look.counts.get(label, 0) for label in self.classes_.tolist()], dtype=float)
+        if not counts.all():
+            absent = self.classes_.tolist()[int(np.argmin(counts))]
+            raise ValueError(
+                f"There are no rows of the class {absent!r} yet; the first rows must show every class, since landmarks "
+                "and kernel are chosen by them."
+            )
+        self.training_frequencies_ = counts / look.n
+        self.code_book_ = code_book(self.coding, len(self.classes_), seed=self.random_state)
+        self._check_settings(counts)
+        return self.code_book_
+
+    def _publish(self) -> None:
+        super()._publish()
+        statistics, code = self.low_rank_.statistics, self.low_rank_.code
+        assert code is not None
+        self.code_book_ = code
+        self.training_frequencies_ = statistics.counts / statistics.n
+        self.members_ = self._mapped(code)
+
+    def _mapped(self, code: Array) -> list[FixedSizeMember]:
+        """The members with their maps to log odds, fitted to left-out outputs of the sample's rows."""
+        look, design = self.low_rank_.look, self.low_rank_
+        inputs, labels = design.encoding(look.X, look.y, "the sample")
+        y = code[labels]
+        z, variance = np.empty(y.shape), np.empty(y.shape)
+        for rows, phi in in_blocks(design.features, inputs):
+            diagonal = self.kernel_.diag(inputs[rows])
+            for bits, posterior in self.posteriors_:
+                columns = list(bits)
+                z[rows, bits], variance[rows, bits] = posterior.left_out_moments(phi, diagonal, y[rows][:, columns])
+        frequencies = shares(design.statistics.counts, code)
+        members = []
+        for bit, member in enumerate(self.members_):
+            part = y[:, bit] != 0
+            fitted = LogisticMap.fit(z[part, bit], variance[part, bit], y[part, bit])
+            seen = int((code[:, bit] != 0) @ design.statistics.counts)
+            moved = _at_frequencies(fitted, float(frequencies[bit]), seen)
+            members.append(replace(member, loo_map_=moved))
+        return members
+
+    def outputs(self, X: Any) -> Array:
+        check_is_fitted(self, "low_rank_")
+        return self._moments(X)[0]
+
+    def output_moments(self, X: Any) -> tuple[Array, Array]:
+        check_is_fitted(self, "low_rank_")
+        return self._moments(X)
+
+    def log_ratios(self, X: Any) -> Array:
+        check_is_fitted(self, "low_rank_")
+        z, variance = self._moments(X)
+        maps = [member.loo_map_ for member in self.members_]
+        return np.stack(
+            [loo.log_odds(z[:, k], variance[:, k]) - loo.class_log_odds for k, loo in enumerate(maps)], axis=1
+        )
+
+    def latent(self, X: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """z_MP for each row of X, of shape (n,), or (n, L) for more than two classes, and on request σ_z."""
+        check_is_fitted(self, "low_rank_")
+        z, variance = self._moments(X)
+        if z.shape[1] == 1:
+            z, variance = z[:, 0], variance[:, 0]
+        return (z, np.sqrt(variance)) if return_std else z
+
+
+def _at_frequencies(found: LogisticMap, plus: float, n: int) -> LogisticMap:
+    """The map of a sample at the class frequencies of all rows: the log odds move by the difference."""
+    classes = float(np.log(plus) - np.log1p(-plus))
+    moved = found.offset + classes - found.class_log_odds
+    return LogisticMap(found.slope, moved, classes, found.largest_variance, 2.0 * float(np.log(n + 1.0)))
+
+
+class FixedSizeLSSVR(RegressorMixin, FixedSizeLSSVM):  # type: ignore[misc]
+    """LS-SVM regressor of fixed size, for any number of rows, with error bars.
+
+    Parameters and attributes are those of `FixedSizeLSSVC`, without what belongs to classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm import FixedSizeLSSVR
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(5000, 1))
+    >>> y = np.sinc(X[:, 0]) + 0.1 * rng.normal(size=5000)
+    >>> model = FixedSizeLSSVR(n_landmarks=40).fit(X, y)
+    >>> round(1 / model.zeta_**0.5, 2)
+    0.1
+    """
+
+    _saved_as = "FixedSizeLSSVR"
+    _classes = False
+
+    def __init__(
+        self,
+        kernel: Kernel | str = "rbf",
+        *,
+        n_landmarks: int = 500,
+        landmarks: Any = "rpcholesky",
+        refine: bool = True,
+        polish: bool = True,
+        prior: Any = None,
+        standardise: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.refine = refine
+        self.polish = polish
+        self.prior = prior
+        self.standardise = standardise
+        self.random_state = random_state
+
+    def _code(self, look: Look, classes: AnyArray | None) -> None:
+        if classes is not None:
+            raise ValueError("classes are for classifiers; a regressor has none.")
+        check_regression_targets(look.y)
+
+    def _publish(self) -> None:
+        super()._publish()
+        level3 = self.members_[0].level3_
+        self.level3_, level2 = level3, level3.level2
+        self.mu_, self.zeta_, self.gamma_, self.gamma_eff_ = level2.mu, level2.zeta, level2.gamma, level2.gamma_eff
+
+    def latent(self, X: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """z_MP for each row of X, and on request its posterior standard deviation σ_z."""
+        check_is_fitted(self, "low_rank_")
+        z, variance = self._moments(X)
+        return (z[:, 0], np.sqrt(variance[:, 0])) if return_std else z[:, 0]
+
+    def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """Mean of the prediction for each row of X, and on request the error bar √(σ_z² + 1/ζ) of a new target."""
+        check_is_fitted(self, "low_rank_")
+        z, variance = self._moments(X)
+        return (z[:, 0], np.sqrt(variance[:, 0] + 1.0 / self.zeta_)) if return_std else z[:, 0]

@@ -1,0 +1,193 @@
+"""Where rows come from: shards, each a name and blocks of rows that can be read again and again.
+
+A shard is what is finished or not when a run is stopped, and what an error names. Arrays in memory or memory-mapped,
+CSV and Parquet files, and anything that gives blocks when it is called, are read in pieces of a few thousand rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..base.typing import AnyArray, Array
+
+ROWS = 4096  # features of a block stay within the caches' reach
+_READ = 65_536  # rows of a file that are read at a time
+Block = tuple[Array, AnyArray]
+
+
+class ShardError(ValueError):
+    """Rows that cannot be used; the message names the shard."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Rows that are read together.
+
+    Attributes
+    ----------
+    name : str
+    read : callable
+        Gives an iterator over pairs of inputs of shape (n, d) and targets of shape (n,).
+    version : str
+        Changes when the content does, so that what was kept of a file is not taken for what it holds now.
+    """
+
+    name: str
+    read: Callable[[], Iterable[tuple[Any, Any]]]
+    version: str = ""
+
+    def blocks(self, n_features: int | None = None) -> Iterator[Block]:
+        """The rows in pieces of at most `ROWS`, checked: numbers, finite, of the same columns as in other shards."""
+        row = 0
+        for X, y in self.read():
+            X, y = self._checked(X, y, n_features, row)
+            n_features = X.shape[1]
+            row += len(X)
+            for start in range(0, len(X), ROWS):
+                yield X[start : start + ROWS], y[start : start + ROWS]
+
+    def _checked(self, X: Any, y: Any, n_features: int | None, row: int) -> Block:
+        try:
+            X, y = np.ascontiguousarray(X, dtype=float), np.asarray(y)
+        except (TypeError, ValueError) as error:
+            raise ShardError(f"{self.name}: the inputs are not numbers ({error}).") from None
+        if X.ndim != 2 or y.shape != (len(X),):
+            raise ShardError(
+                f"{self.name}: a block must be inputs of shape (n, d) and targets of shape (n,), got {X.shape} and "
+                f"{y.shape}."
+            )
+        if n_features is not None and X.shape[1] != n_features:
+            raise ShardError(f"{self.name}: it has {X.shape[1]} input columns, the shards before it {n_features}.")
+        bad = ~np.isfinite(X).all(axis=1)
+        if y.dtype.kind == "f":
+            bad |= ~np.isfinite(y)
+        elif y.dtype.kind == "O":
+            bad |= np.array([label is None or label != label for label in y])
+        if bad.any():
+            where = row + int(np.argmax(bad))
+            raise ShardError(
+                f"{self.name}: row {where} holds a value that is missing or not finite. Fill it in or leave the row "
+                "out; finished shards are kept."
+            )
+        return X, y
+
+
+def of_arrays(X: Any, y: Any, rows: int = 2**18) -> list[Shard]:
+    """Shards of arrays, which may be memory-mapped."""
+    return [
+        Shard(
+            f"rows {start} to {min(start + rows, len(X)) - 1}",
+            lambda start=start: _pieces(X, y, start, min(start + rows, len(X))),  # type: ignore[misc]
+        )
+        for start in range(0, len(X), rows)
+    ]
+
+
+def _pieces(X: Any, y: Any, start: int, stop: int) -> Iterator[tuple[Any, Any]]:
+    for first in range(start, stop, ROWS):
+        yield X[first : min(first + ROWS, stop)], y[first : min(first + ROWS, stop)]
+
+
+def of_reader(reader: Any) -> list[Shard]:
+    """Shards of what `fit_blocks` was given.
+
+    A list of `Shard`s, of callables that give blocks, or of blocks themselves; or one callable.
+    """
+    if callable(reader):
+        return [Shard("the data", reader)]
+    found = []
+    for number, part in enumerate(reader):
+        if isinstance(part, Shard):
+            found.append(part)
+        elif callable(part):
+            found.append(Shard(f"shard {number}", part))
+        else:
+            X, y = part
+            found.append(Shard(f"shard {number}", lambda X=X, y=y: [(X, y)]))  # type: ignore[misc]
+    if not found:
+        raise ValueError("There are no shards to read.")
+    return found
+
+
+def of_files(paths: str | Path | Sequence[str | Path], target: str, ignore: Sequence[str] = ()) -> list[Shard]:
+    """Shards of CSV (also .csv.gz) or Parquet files, a file each, in the order of their names.
+
+    Parameters
+    ----------
+    paths : path, pattern, folder, or a list of them
+    target : str
+        The column of the targets; all others are inputs, which must be numbers.
+    ignore : sequence of str
+        Columns that are left out.
+    """
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    files = sorted({file for path in given for file in _files(Path(path))})
+    if not files:
+        raise ValueError(f"There is no CSV or Parquet file at {', '.join(map(str, given))}.")
+    columns = _columns(files[0], target, ignore)
+    return [
+        Shard(str(file), lambda file=file: _read_file(file, target, columns), _version(file))  # type: ignore[misc]
+        for file in files
+    ]
+
+
+def _version(path: Path) -> str:
+    facts = path.stat()
+    return f"{facts.st_size} {facts.st_mtime_ns}"
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        return [file for file in path.iterdir() if _kind(file)]
+    return [Path(file) for file in glob(str(path))] if not path.exists() else [path]
+
+
+def _kind(path: Path) -> str:
+    name = path.name.lower()
+    if name.endswith((".csv", ".csv.gz", ".tsv", ".txt")):
+        return "csv"
+    return "parquet" if name.endswith((".parquet", ".pq")) else ""
+
+
+def _frames(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
+    """Data frames of a file, piece by piece."""
+    if _kind(path) == "parquet":
+        parquet = _imported("pyarrow.parquet", "Parquet files need pyarrow: pip install pyarrow.")
+        batches = parquet.ParquetFile(path).iter_batches(_READ, columns=None if columns is None else list(columns))
+        yield from (batch.to_pandas() for batch in batches)
+        return
+    pandas = _imported("pandas", "CSV files in shards need pandas: pip install pandas.")
+    yield from pandas.read_csv(path, sep=None if path.suffix == ".txt" else ",", chunksize=_READ)
+
+
+def _imported(name: str, advice: str) -> Any:
+    try:
+        return __import__(name, fromlist=["_"])
+    except ImportError:
+        raise ImportError(advice) from None
+
+
+def _columns(path: Path, target: str, ignore: Sequence[str]) -> list[str]:
+    first = next(_frames(path), None)
+    names = [] if first is None else [str(name) for name in first.columns]
+    if target not in names:
+        raise ShardError(f"{path}: it has no column {target!r}; its columns are {', '.join(names[:20]) or 'none'}.")
+    return [name for name in names if name != target and name not in ignore]
+
+
+def _read_file(path: Path, target: str, columns: list[str]) -> Iterator[tuple[Any, Any]]:
+    for frame in _frames(path):
+        frame.columns = [str(name) for name in frame.columns]
+        missing = [name for name in (*columns, target) if name not in frame.columns]
+        if missing:
+            raise ShardError(f"{path}: it has no column {missing[0]!r}, which the first shard has.")
+        text = [name for name in columns if frame[name].dtype.kind not in "fiub"]
+        if text:
+            raise ShardError(f"{path}: column {text[0]!r} is not numeric. Encode text as numbers first, or ignore it.")
+        yield frame[columns].to_numpy(dtype=float), frame[target].to_numpy()

@@ -1,0 +1,72 @@
+"""How the evidence and γ_eff change with the number of landmarks: nested maps, from the sums of one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..base.typing import Array
+from ..priors import HyperPrior
+from .objective import posteriors_of, tasks_of
+from .statistics import Statistics
+
+_SETTLED = 0.01  # of γ_eff: what the landmarks left out would change
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """The model with its first m′ landmarks.
+
+    Attributes
+    ----------
+    n_landmarks : array of shape (K,)
+        m′, ascending.
+    log_evidence, log_evidence_lower, gamma_eff : arrays of shape (K,)
+        Sums over the members, the kernel held; the lower bound is looser for m′ < m than a pass with m′ would give.
+    """
+
+    n_landmarks: Array
+    log_evidence: Array
+    log_evidence_lower: Array
+    gamma_eff: Array
+
+    @property
+    def suggested(self) -> int:
+        """Landmarks with which γ_eff has settled to 1 %, or twice as many as there are where it has not."""
+        last = self.gamma_eff[-1]
+        settled = np.abs(self.gamma_eff - last) <= _SETTLED * last
+        # all from there on, and the last alone says nothing
+        first = len(settled) - int(np.argmin(settled[::-1])) if not settled.all() else 0
+        return int(2 * self.n_landmarks[-1] if first >= len(settled) - 1 else self.n_landmarks[first])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Evidence and its lower bound against m′, on matplotlib axes."""
+        import matplotlib.pyplot as plt
+
+        ax = plt.subplots(figsize=(6, 4), layout="constrained")[1] if ax is None else ax
+        ax.plot(self.n_landmarks, self.log_evidence, "o-", label="low-rank evidence")
+        ax.plot(self.n_landmarks, self.log_evidence_lower, "s--", label="lower bound of the exact evidence")
+        ax.set_xscale("log", base=2)
+        ax.set_xlabel("number of landmarks")
+        ax.set_ylabel("log evidence (nats)")
+        ax.legend()
+        return ax
+
+
+def convergence(statistics: Statistics, code: Array | None, priors: list[HyperPrior], steps: int = 5) -> Convergence:
+    """The curve at m, m/2, m/4, … for the sums of features whose first m′ belong to the first m′ landmarks."""
+    sizes = sorted({max(1, statistics.size >> k) for k in range(steps)})
+    found = []
+    for size in sizes:
+        part = statistics if size == statistics.size else statistics.first(size)
+        total = np.zeros(3)
+        for task in tasks_of(part, code):
+            plain = posteriors_of(task, priors)
+            lower = posteriors_of(task._replace(reduction=task.reduction.bounded(*part.lack())), priors)
+            total[0] += sum(each.log_evidence for each in plain)
+            total[1] += sum(each.log_evidence for each in lower)
+            total[2] += sum(each.level2.gamma_eff for each in plain)
+        found.append(total)
+    return Convergence(np.array(sizes, dtype=float), *np.array(found).T)

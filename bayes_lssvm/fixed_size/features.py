@@ -1,0 +1,91 @@
+"""Feature maps of finite size: Nyström's, whitened, and the explicit ones of linear and polynomial kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from ..base.typing import Array
+from ..kernels import Kernel
+
+_RANK = 1e-14  # of the mean K(z, z): what a landmark must add to those before it
+
+
+@dataclass(frozen=True)
+class NystromMap:
+    """φ(x) = L⁻¹k(Z, x) with LLᵀ = K(Z, Z): whitened, so that sums over rows keep their digits.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    Z : array of shape (m, d)
+        Landmarks; those that add nothing to others are left out.
+    L : array of shape (m, m)
+        Lower triangular, in Fortran order.
+    """
+
+    kernel: Kernel
+    Z: Array
+    L: Array
+
+    @classmethod
+    def of(cls, kernel: Kernel, landmarks: Array) -> NystromMap:
+        """The map of landmarks of shape (m, d), in their order as far as rounding allows."""
+        K = np.asfortranarray(kernel(landmarks))
+        L, info = lapack.dpotrf(K, lower=1, clean=1)
+        floor = _RANK * float(np.trace(K)) / len(K)
+        if info == 0 and float(np.diag(L).min()) ** 2 > floor:
+            return cls(kernel, np.ascontiguousarray(landmarks), L)
+        L, pivot, rank, _ = lapack.dpstrf(K, tol=floor, lower=1)
+        rows = np.sort(pivot[:rank] - 1)  # the independent ones, in the order given, so that the first of them nest
+        L, info = lapack.dpotrf(np.asfortranarray(kernel(landmarks[rows])), lower=1, clean=1)
+        if info != 0:  # pragma: no cover - pivoting has left out what has no factor
+            raise np.linalg.LinAlgError("the landmarks have no factor")
+        return cls(kernel, np.ascontiguousarray(landmarks[rows]), L)
+
+    @property
+    def size(self) -> int:
+        return len(self.Z)
+
+    def __call__(self, X: Array) -> Array:
+        return self.whitened(self.kernel(X, self.Z))
+
+    def whitened(self, rows: Array) -> Array:
+        """Features from kernel rows K(X, Z) of shape (n, m), in C order; they are overwritten."""
+        return np.asarray(blas.dtrsm(1.0, self.L, rows.T, lower=1, overwrite_b=1)).T
+
+    def first(self, m: int) -> NystromMap:
+        """The map of the first m landmarks, whose features are the first m."""
+        return NystromMap(self.kernel, self.Z[:m], np.asfortranarray(self.L[:m, :m]))
+
+
+@dataclass(frozen=True)
+class ExplicitMap:
+    """The kernel's own feature map, which is exact."""
+
+    kernel: Kernel
+    size: int
+
+    @classmethod
+    def of(cls, kernel: Kernel, n_features: int) -> ExplicitMap | None:
+        """The map of a kernel on `n_features` inputs, or None where its feature space is not finite."""
+        try:
+            return cls(kernel, kernel.feature_map(np.zeros((1, n_features))).shape[1])
+        except ValueError:
+            return None
+
+    def __call__(self, X: Array) -> Array:
+        return np.ascontiguousarray(self.kernel.feature_map(X))
+
+
+FeatureMap = NystromMap | ExplicitMap
+
+
+def in_blocks(features: FeatureMap, X: Array, rows: int = 4096) -> Iterator[tuple[slice, Array]]:
+    """Slices of X, and the features of their rows."""
+    for start in range(0, len(X), rows):
+        part = slice(start, start + rows)
+        yield part, features(X[part])

@@ -1,0 +1,229 @@
+"""Passes over shards: each is a function of a shard, and a way to merge what it gives.
+
+On this machine shards are read one after the other; statistics that are finished can be kept in a folder, so that a run
+that was stopped goes on where it was. On Dask the function goes to where the shards are, and results are merged in
+pairs, so that no more than two of them meet anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, cast
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from ..base.archive import ModelFileError, open_state, write_state
+from ..base.errors import BayesLSSVMWarning, warn
+from ..base.standardisation import Standardiser
+from ..base.typing import AnyArray, Array
+from .blocks import Shard, ShardError
+from .features import FeatureMap, NystromMap
+from .objective import RowDerivative, block_gradient
+from .sample import Look
+from .statistics import Statistics
+
+Found = TypeVar("Found")
+
+
+class Runner(Protocol):
+    """Does a pass over the shards that it knows."""
+
+    def __call__(
+        self, work: Callable[[Shard], Found], merge: Callable[[Found, Found], Found], what: str, key: str = ""
+    ) -> Found:
+        """What `work` gives for all shards, merged.
+
+        `what` is shown on the progress bar; statistics are kept under `key`, where there is a folder.
+        """
+
+
+# --- the work on one shard -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TakeALook:
+    """The first pass."""
+
+    seed: int
+    classes: bool
+
+    def __call__(self, shard: Shard) -> Look | None:
+        """What is seen of a shard; None of an empty one."""
+        found = None
+        for X, y in shard.blocks():
+            if not self.classes:
+                y = _as_numbers(y, shard.name)
+            if len(X):
+                seen = Look.at(X, y, self.seed, classes=self.classes)
+                found = seen if found is None else _same_width(found, seen, shard.name)
+        return found
+
+
+def merge_looks(a: Look | None, b: Look | None) -> Look | None:
+    """Both, where they saw anything."""
+    return b if a is None else a if b is None else _same_width(a, b, "a shard")
+
+
+def _same_width(a: Look, b: Look, name: str) -> Look:
+    if len(a.mean) != len(b.mean):
+        raise ShardError(f"{name}: it has {len(b.mean)} input columns, the shards before it {len(a.mean)}.")
+    return a.merge(b)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """From rows as given to what the sums are over: standardised inputs, and numbers of classes or real targets."""
+
+    standardiser: Standardiser
+    classes: AnyArray | None
+
+    def __call__(self, X: Array, y: AnyArray, name: str) -> tuple[Array, AnyArray]:
+        """Inputs and targets of a block of the shard `name`."""
+        if self.classes is None:
+            return self.standardiser(X), _as_numbers(y, name)
+        labels = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
+        unknown = self.classes[labels] != y
+        if unknown.any():
+            raise ShardError(
+                f"{name}: the label {y[unknown].tolist()[0]!r} is none of the classes {self.classes.tolist()}."
+            )
+        return self.standardiser(X), labels
+
+
+def _as_numbers(y: AnyArray, name: str) -> Array:
+    try:
+        numbers = y.astype(float)
+    except (TypeError, ValueError):
+        raise ShardError(f"{name}: the targets are not numbers.") from None
+    if not np.isfinite(numbers).all():
+        raise ShardError(f"{name}: a target is missing or not finite. Leave its row out; finished shards are kept.")
+    return np.asarray(numbers)
+
+
+@dataclass(frozen=True)
+class Collect:
+    """The pass that sums over features."""
+
+    features: FeatureMap
+    encoding: Encoding
+    by_class: bool
+
+    def __call__(self, shard: Shard) -> Statistics:
+        """The sums of a shard."""
+        classes = 1 if self.encoding.classes is None else len(self.encoding.classes)
+        found = Statistics.empty(self.features.size, classes, by_class=self.by_class)
+        for X, y in shard.blocks(len(self.encoding.standardiser.mean)):
+            inputs, targets = self.encoding(X, y, shard.name)
+            found.add(self.features(inputs), targets, self.features.kernel.diag(inputs))
+        return found
+
+    @property
+    def key(self) -> str:
+        """A name for all that the sums depend on, besides the shard."""
+        digest = hashlib.sha256(json.dumps(self.features.kernel.to_dict(), sort_keys=True).encode())
+        points = self.features.Z if isinstance(self.features, NystromMap) else np.empty(0)
+        for array in (points, self.encoding.standardiser.mean, self.encoding.standardiser.scale):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(
+            repr((self.by_class, None if self.encoding.classes is None else self.encoding.classes.tolist())).encode()
+        )
+        return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Differentiate:
+    """The pass that sums what rows add to the gradient of the evidence."""
+
+    features: NystromMap
+    encoding: Encoding
+    rows: Sequence[RowDerivative]
+
+    def __call__(self, shard: Shard) -> Array:
+        """The sum over a shard, for each of the kernel's log parameters."""
+        total = np.zeros(len(self.features.kernel.log_params))
+        for X, y in shard.blocks(len(self.encoding.standardiser.mean)):
+            total += block_gradient(self.features, self.rows, *self.encoding(X, y, shard.name))
+        return total
+
+
+# --- where it is done ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Local:
+    """Shard after shard on this machine.
+
+    Attributes
+    ----------
+    shards : sequence of Shard
+    folder : Path, optional
+        Where the statistics of finished shards are kept.
+    """
+
+    shards: Sequence[Shard]
+    folder: Path | None = None
+
+    def __call__(
+        self, work: Callable[[Shard], Found], merge: Callable[[Found, Found], Found], what: str, key: str = ""
+    ) -> Found:
+        bar = tqdm(self.shards, desc=what, unit="shard", delay=2.0, disable=None, leave=False)
+        return reduce(merge, (self._found(work, shard, key) for shard in bar))
+
+    def _found(self, work: Callable[[Shard], Found], shard: Shard, key: str) -> Found:
+        if self.folder is None or not key:
+            return work(shard)
+        own = hashlib.sha256(f"{shard.name}\0{shard.version}".encode()).hexdigest()[:24]
+        path = self.folder / key / f"{own}.npz"
+        if path.exists():
+            try:
+                with open_state(path) as state:
+                    return Statistics.from_state(state)  # type: ignore[return-value]
+            except ModelFileError as error:
+                warn(f"{error} The shard {shard.name} is read again.", BayesLSSVMWarning)
+        found: Any = work(shard)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_state(found.state(), path)
+        return cast(Found, found)
+
+
+@dataclass(frozen=True)
+class OnDask:
+    """Tasks on a Dask cluster, or on the default scheduler.
+
+    Attributes
+    ----------
+    blocks : sequence
+        Delayed pairs of inputs and targets, one for each partition.
+    client : distributed.Client, optional
+    """
+
+    blocks: Sequence[Any]
+    client: Any = None
+
+    def __call__(
+        self, work: Callable[[Shard], Found], merge: Callable[[Found, Found], Found], what: str, key: str = ""
+    ) -> Found:
+        from dask.base import compute
+        from dask.delayed import delayed
+
+        own, join = delayed(_on_partition, pure=False), delayed(merge, pure=False)
+        level = [own(work, f"partition {i}", *block) for i, block in enumerate(self.blocks)]
+        while len(level) > 1:
+            pairs = [join(a, b) for a, b in zip(level[::2], level[1::2], strict=False)]
+            level = pairs + ([level[-1]] if len(level) % 2 else [])
+        if self.client is None:
+            (found,) = compute(level[0])  # type: ignore[no-untyped-call]
+        else:
+            found = self.client.compute(level[0]).result()
+        return cast(Found, found)
+
+
+def _on_partition(work: Callable[[Shard], Found], name: str, X: Any, y: Any) -> Found:
+    """The work on a partition that has come to this worker."""
+    return work(Shard(name, lambda: [(X, y)]))

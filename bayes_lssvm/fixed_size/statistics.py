@@ -1,0 +1,195 @@
+"""What one pass over the rows keeps: sums over features, for each class or for real targets, which can be merged.
+
+Addition has no order, so that shards of any size, in any order, on any machine, give the same statistics to rounding.
+Sums by class serve every code: the targets ±1 of a bit are Σ over classes of a code times a sum of the class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import blas
+
+from ..base.archive import State
+from ..base.typing import AnyArray, Array
+from ..linalg.low_rank import LowRankReduction
+
+# bins of log₁₀ d, what features lack of K(x, x): four in a decade
+_LOWEST, _HIGHEST, _PER_DECADE = -30, 30, 4
+_BINS = (_HIGHEST - _LOWEST) * _PER_DECADE + 1
+
+
+class Centred(NamedTuple):
+    """Sums about the means: C of shape (m, m), g of shape (L, m), ‖My‖² of shape (L,), φ̄, ȳ of shape (L,), and N."""
+
+    scatter: Array
+    crosses: Array
+    totals: Array
+    feature_mean: Array
+    target_means: Array
+    n: int
+
+
+@dataclass
+class Statistics:
+    """Sums over the rows seen so far.
+
+    Attributes
+    ----------
+    counts : array of shape (C,)
+        Rows of each class; C = 1 for real targets.
+    sums : array of shape (C, m)
+        Σφ by class.
+    squares : array of shape (S, m, m)
+        Σφφᵀ, the lower triangle; S = 1 for all classes together, or C for each of them.
+    cross, target_sum, target_square : array of shape (m,), float, float
+        Σφy, Σy and Σy² of real targets, zero for classes.
+    lacking : array of shape (2, B)
+        Rows, and the sum of d = K(x, x) − ‖φ‖², in bins of log d.
+    """
+
+    counts: Array
+    sums: Array
+    squares: Array
+    cross: Array
+    target_sum: float
+    target_square: float
+    lacking: Array
+
+    @classmethod
+    def empty(cls, m: int, classes: int = 1, *, by_class: bool = False) -> Statistics:
+        """No rows of m features yet; `by_class` keeps Σφφᵀ for each class, which codes with don't cares need."""
+        squares = np.zeros((classes if by_class else 1, m, m))
+        return cls(np.zeros(classes), np.zeros((classes, m)), squares, np.zeros(m), 0.0, 0.0, np.zeros((2, _BINS)))
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return round(float(self.counts.sum()))
+
+    @property
+    def size(self) -> int:
+        """Number of features."""
+        return self.sums.shape[1]
+
+    def add(self, features: Array, targets: AnyArray, diagonal: Array) -> None:
+        """Add rows with features of shape (n, m) in C order, K(x, x) of shape (n,), and targets.
+
+        Targets are numbers of classes (int) or real numbers (float), of shape (n,).
+        """
+        lack = np.maximum(diagonal - np.einsum("ij,ij->i", features, features), 0.0)
+        with np.errstate(divide="ignore"):
+            where = np.clip((np.log10(lack) - _LOWEST) * _PER_DECADE, 0, _BINS - 1).astype(np.intp)
+        self.lacking[0] += np.bincount(where, minlength=_BINS)
+        self.lacking[1] += np.bincount(where, weights=lack, minlength=_BINS)
+        if targets.dtype.kind == "f":
+            self.counts[0] += len(targets)
+            self.sums[0] += features.sum(axis=0)
+            self.cross += targets @ features
+            self.target_sum += float(targets.sum())
+            self.target_square += float(targets @ targets)
+            self._add_squares(0, features)
+            return
+        present = np.unique(targets).tolist()
+        for label in present:
+            own = features[targets == label] if len(present) > 1 else features
+            self.counts[label] += len(own)
+            self.sums[label] += own.sum(axis=0)
+            if len(self.squares) > 1:
+                self._add_squares(label, own)
+        if len(self.squares) == 1:
+            self._add_squares(0, features)
+
+    def _add_squares(self, which: int, features: Array) -> None:
+        # the transpose of a C-ordered block is in Fortran order, and the upper triangle there the lower one here
+        S = self.squares[which].T
+        blas.dsyrk(1.0, features.T, beta=1.0, c=S, lower=0, overwrite_c=1)
+
+    def merge(self, other: Statistics) -> Statistics:
+        """The statistics of both sets of rows."""
+        if self.squares.shape != other.squares.shape or self.counts.shape != other.counts.shape:
+            raise ValueError(
+                f"These statistics do not belong together: {self.size} features and {len(self.counts)} classes here, "
+                f"{other.size} and {len(other.counts)} there."
+            )
+        return Statistics(
+            self.counts + other.counts,
+            self.sums + other.sums,
+            self.squares + other.squares,
+            self.cross + other.cross,
+            self.target_sum + other.target_sum,
+            self.target_square + other.target_square,
+            self.lacking + other.lacking,
+        )
+
+    def first(self, m: int) -> Statistics:
+        """The statistics of the first m features, but for what they lack, which only a pass over the rows can tell.
+
+        The mean that is lacking is known, and bounds the sum of logs by Jensen's inequality.
+        """
+        squares = self.squares[:, :m, :m].copy()
+        missing = np.einsum("sii->", self.squares) - np.einsum("sii->", squares)
+        lacking = np.stack([np.array([float(self.n)]), np.array([self.lacking[1].sum() + missing])])
+        return Statistics(
+            self.counts, self.sums[:, :m].copy(), squares, self.cross[:m], self.target_sum, self.target_square, lacking
+        )
+
+    # --- what levels 2 and 3 need ------------------------------------------------------------------------------------
+
+    def centred(self, code: Array | None = None) -> Centred:
+        """Sums about the means for real targets, or for the bits of a code of shape (C, L) without don't cares.
+
+        A class whose codes are all zero takes no part.
+        """
+        if code is None:
+            part, cross = np.ones(1), self.cross[None, :]
+            target_sums, target_squares = np.array([self.target_sum]), np.array([self.target_square])
+        else:
+            part = (code != 0).any(axis=1).astype(float)
+            cross, target_sums = code.T @ self.sums, code.T @ self.counts
+            target_squares = np.full(code.shape[1], float(part @ self.counts))
+        n = float(part @ self.counts)
+        mean, target_means = part @ self.sums / n, target_sums / n
+        lower = self.squares[0] if len(self.squares) == 1 else np.tensordot(part, self.squares, 1)
+        scatter = np.tril(lower, -1)
+        scatter = scatter + scatter.T + np.diag(np.diag(lower)) - n * np.outer(mean, mean)
+        crosses = cross - np.outer(target_means, n * mean)
+        totals = np.maximum(target_squares - n * target_means**2, 0.0)
+        return Centred(scatter, crosses, totals, mean, target_means, round(n))
+
+    def reduction(self, centred: Centred) -> LowRankReduction:
+        """The reduction of levels 2 and 3."""
+        scatter, mean = centred.scatter, centred.feature_mean
+        norm = float(np.linalg.norm(scatter)) + centred.n * float(mean @ mean)
+        return LowRankReduction.of(centred.n, scatter, centred.crosses, centred.totals, norm)
+
+    def lack(self) -> tuple[Array, Array]:
+        """Rows and mean d in the bins."""
+        counts, sums = self.lacking
+        return counts, sums / np.maximum(counts, 1.0)
+
+    # --- files -------------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """The sums as JSON and arrays."""
+        arrays = {name: getattr(self, name) for name in ("counts", "sums", "squares", "cross", "lacking")}
+        return State({"target_sum": self.target_sum, "target_square": self.target_square}, arrays)
+
+    @classmethod
+    def from_state(cls, state: State) -> Statistics:
+        """The statistics that have this state."""
+        squares, (classes, m) = state.shape("squares"), state.shape("sums")
+        bins = state.shape("lacking")[1]
+        state.require_shapes(
+            {"counts": (classes,), "sums": (classes, m), "cross": (m,), "lacking": (2, bins)}
+            | {"squares": (squares[0], m, m)}
+        )
+        if squares[0] not in (1, classes):
+            raise ValueError(f"it has {squares[0]} matrices for {classes} classes")
+        counts, sums, all_squares, cross, lacking = (
+            np.array(state.arrays[name], dtype=float) for name in ("counts", "sums", "squares", "cross", "lacking")
+        )
+        total, square = float(state.header["target_sum"]), float(state.header["target_square"])
+        return cls(counts, sums, all_squares, cross, total, square, lacking)
