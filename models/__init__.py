@@ -17,7 +17,6 @@ They are priors and a likelihood. With the analytic side they share the data, th
 never its evidence: an error in the algebra must show as a disagreement.
 """
 
-from models.arviz import to_arviz
 from models.bernoulli_gp import BernoulliGP
 from models.feature_maps import Exact, Fourier, Hilbert, kernel_error
 from models.gaussian_process import GaussianProcess
@@ -42,6 +41,5 @@ __all__ = [
     "features",
     "kernel_error",
     "sample",
-    "to_arviz",
     "to_numpyro",
 ]

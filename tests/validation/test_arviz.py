@@ -12,7 +12,8 @@ from matplotlib import pyplot
 from bayes_lssvm import __version__, marginalise
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.priors import HyperPrior, Normal
-from models import GaussianProcess, sample, to_arviz
+from models import GaussianProcess, sample
+from validation.arviz import to_arviz
 
 stats = pytest.importorskip("arviz_stats", reason="ArviZ is not installed")
 plots = pytest.importorskip("arviz_plots", reason="ArviZ is not installed")
