@@ -86,6 +86,7 @@ def test_no_parameter_is_the_integral_over_mu_and_zeta():
     assert held.log_evidence == pytest.approx(rule.log_evidence, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_draws_and_the_lattice_agree_within_their_errors():
     X, y = regression(3, n=14)
     problem, kernel = as_problem(X, y), ARD((1.0, 1.0))

@@ -27,7 +27,7 @@ RUNNABLE = [
     "theory/levels.md",
     "guide/marginalisation.md",
     "guide/trust.md",
-    "guide/evidence.md",
+    pytest.param("guide/evidence.md", marks=pytest.mark.slow),  # chains of four models
     "guide/multiclass.md",
     "guide/leave_one_out.md",
     "guide/input_selection.md",

@@ -402,8 +402,8 @@ TOO_LARGE = [
     (LSSVC, {}, 'solver="cg"'),
     (LSSVR, {}, 'solver="cg"'),
     (LSSVC, {"solver": "spectral"}, 'solver="cg"'),
-    (BayesianLSSVC, {}, "subset"),
-    (BayesianLSSVR, {"refine": False}, "subset"),
+    (BayesianLSSVC, {}, "FixedSizeLSSVC"),
+    (BayesianLSSVR, {"refine": False}, "FixedSizeLSSVR"),
 ]
 
 
