@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -208,9 +209,9 @@ class FixedSizeLSSVM(LSSVMBase):
             )
         return Standardiser(look.mean, scale)
 
+    @abstractmethod
     def _code(self, look: Look, classes: AnyArray | None) -> Array | None:
         """The code book, or None for real targets; sets what belongs to the classes."""
-        raise NotImplementedError
 
     # --- what is made of the sums ------------------------------------------------------------------------------------
 

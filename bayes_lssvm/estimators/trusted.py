@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from abc import abstractmethod
 from typing import NamedTuple
 
 from ..base.typing import AnyArray, Array
@@ -24,8 +25,9 @@ class TrainingRows(NamedTuple):
 class Trusted:
     """A fitted model that can be checked on its own training data."""
 
+    @abstractmethod
     def _training_rows(self) -> TrainingRows:
-        raise NotImplementedError
+        """The rows that the model was fitted to."""
 
     def trust(self, *, prior: HyperPrior | LogPrior | None = None, seed: int = 0, progress: bool = True) -> TrustReport:
         """Tell whether probabilities and closed forms hold on the training data with this model's kernel.
