@@ -81,7 +81,7 @@ figures: $(READY)
 	@$(BIN)/python -m reports.docs $(ARGS)
 
 # all extras but `field`: the rivals of the field study are no part of a checkout's packages
-EXTRAS := sampling nested dask gpc plots
+EXTRAS := sampling nested large dask gpc plots
 
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs uv on the path (pip install uv)."; exit 1; }

@@ -14,6 +14,8 @@ from tqdm.auto import tqdm
 from benchmarks import closed_forms, leave_one_out, marginalisation, multiclass, sampling
 from benchmarks.timing import table
 
+GROUPS = (closed_forms, leave_one_out, marginalisation, multiclass, sampling)
+
 
 def main(argv: list[str] | None = None) -> int:
     """Run the benchmarks and print the table; 1 if a bar is missed and `--strict` was given."""
@@ -22,8 +24,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a bar is missed")
     options = parser.parse_args(argv)
-    groups = (closed_forms, leave_one_out, marginalisation, multiclass, sampling)
-    found = chain.from_iterable(group.rows(quick=options.quick) for group in groups)
+    found = chain.from_iterable(group.rows(quick=options.quick) for group in GROUPS)
     rows = list(tqdm(found, desc="benchmarks", disable=None, leave=False))
     if options.json:
         print(json.dumps([row.as_dict() for row in rows], indent=1))

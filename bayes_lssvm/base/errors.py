@@ -33,6 +33,10 @@ class BayesLSSVMWarning(UserWarning):
     """A result that is returned but should be read with care."""
 
 
+class LongFitWarning(BayesLSSVMWarning):
+    """A fit that takes longer than a few seconds, said before it starts, with its time and memory."""
+
+
 class NoSignalWarning(BayesLSSVMWarning):
     """The data are explained about as well by noise alone (γ → 0)."""
 

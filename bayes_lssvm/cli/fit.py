@@ -8,16 +8,20 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..base.errors import ConstantFeatureWarning
+from ..base.cost import announce
+from ..base.errors import ConstantFeatureWarning, LongFitWarning
 from ..base.memory import require_matrices
 from ..base.standardisation import Standardiser
 from ..base.text import InputError
 from ..estimators.choice import check_criterion
 from ..estimators.classifier import BayesianLSSVC
 from ..estimators.comparing import compare
+from ..estimators.fixed_size import FixedSizeLSSVC, FixedSizeLSSVR
 from ..estimators.regressor import BayesianLSSVR
 from ..files import save
+from ..kernels import as_kernel
 from ..multiclass.decodings import PROBABILISTIC
+from . import large
 from .grammar import class_prior_from, parse_kernel
 from .output import STDOUT, check_output, emit_json, emit_text, rows_of, say, writing
 from .report import record, report
@@ -25,31 +29,64 @@ from .spoken import spoken_warnings
 from .training import Training, read_training
 
 Model = BayesianLSSVC | BayesianLSSVR
+FixedSize = FixedSizeLSSVC | FixedSizeLSSVR
 
 
 def run_fit(args: argparse.Namespace) -> None:
     """Design a model, print what was found and save it."""
     if args.out == STDOUT:
         raise InputError("--out needs a file name; a model is not text for standard output.")
-    check_output(args.out, args.data)
-    training = read_training(args.data, args.target, args.task, args.ignore, many_classes=True)
-    model = _estimator(args, training)
+    check_output(args.out, *args.data)
+    if args.exact and args.landmarks is not None:
+        raise InputError("--exact and --landmarks contradict each other.")
+    if large.in_pieces(args):
+        _fit_files(args)
+        return
+    training = read_training(args.data[0], args.target, args.task, args.ignore, many_classes=True)
+    model: Model | FixedSize
+    if args.landmarks is not None or (len(training.X) > large.EXACT_ROWS and not args.exact):
+        model = large.fit_table(args, training)
+    else:
+        model = _estimator(args, training)
+        with spoken_warnings():  # before the work, and not with what it has to say
+            announce(
+                [len(training.X)], as_kernel(model.kernel, len(training.inputs)).log_params.size, "--landmarks 500"
+            )
     with spoken_warnings() as constant:
         Standardiser.fit(training.X, training.inputs)  # warns of columns without variance, by their names
-    with spoken_warnings(but=(ConstantFeatureWarning,)) as sentences:  # the model tells of them by their numbers
+    said = (ConstantFeatureWarning, LongFitWarning)  # the model would say them again, and columns by their numbers
+    with spoken_warnings(but=said) as sentences:
         model.fit(training.X, training.y)
         score = _training_score(model, training)
     # Arrays carry no names, but the model file shall: `predict` matches columns by them.
     model.feature_names_in_ = np.array(training.inputs, dtype=object)
+    if isinstance(model, FixedSize):
+        facts = large.record(model, training.source, args.seed, args.out) | {"training": score}
+        text = large.report(model, training.describe())
+    else:
+        facts = record(model, training, score, args.seed, args.out)
+        text = report(model, training, score)
+    _deliver(args, model, facts | {"warnings": constant + sentences}, text)
+
+
+def _fit_files(args: argparse.Namespace) -> None:
+    with spoken_warnings() as sentences:
+        model, source = large.fit_files(args)
+    facts = large.record(model, source, args.seed, args.out) | {"warnings": sentences}
+    _deliver(args, model, facts, large.report(model, large.describe(model, source)))
+
+
+def _deliver(args: argparse.Namespace, model: Model | FixedSize, facts: dict[str, Any], text: str) -> None:
+    """Save the model and say what was found."""
     if args.out is not None:
         with writing(args.out) as path:
             save(model, path)
     if args.json:
-        emit_json(record(model, training, score, args.seed, args.out) | {"warnings": constant + sentences})
-    else:
-        emit_text(report(model, training, score))
-        if args.out is not None:
-            emit_text(f"model written to {args.out}")
+        emit_json(facts)
+        return
+    emit_text(text)
+    if args.out is not None:
+        emit_text(f"model written to {args.out}")
 
 
 def run_compare(args: argparse.Namespace) -> None:
@@ -124,7 +161,7 @@ def _several_classes(args: argparse.Namespace, training: Training) -> dict[str, 
     return given
 
 
-def _training_score(model: Model, training: Training) -> dict[str, float]:
+def _training_score(model: Model | FixedSize, training: Training) -> dict[str, float]:
     predicted = model.predict(training.X)
     if training.task == "classification":
         return {"accuracy": float(np.mean(predicted == training.y))}

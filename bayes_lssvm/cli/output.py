@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..base.files import write_bytes
+from ..base.files import write_atomically, write_bytes
 from ..base.text import InputError, plain, printable
 
 STDOUT = "-"
@@ -66,6 +66,27 @@ def emit_columns(columns: dict[str, Any], path: str) -> None:
     """Arrays of equal length under their names, as comma-separated text to a file or to standard output."""
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     emit_csv(csv_text(list(columns), rows), path)
+
+
+def emit_pieces(pieces: Iterable[dict[str, Any]], path: str) -> int:
+    """Columns as `emit_columns` writes them, piece by piece; a file appears whole or not at all. How many rows."""
+    count = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal count
+        for number, columns in enumerate(pieces):
+            rows = list(zip(*(column.tolist() for column in columns.values()), strict=True))
+            count += len(rows)
+            text = csv_text(list(columns), rows)
+            yield text if number == 0 else text.split("\n", 1)[1]
+
+    if path == STDOUT:
+        for text in texts():
+            print(text, end="")
+    else:
+        with writing(path) as target:
+            write_atomically(target, lambda stream: stream.writelines(text.encode() for text in texts()))
+    return count
 
 
 def check_output(path: str | None, *inputs: str) -> None:

@@ -68,13 +68,17 @@ Targets that are numbers are standardised too, so mu and zeta are of the standar
 )
 
 _FIT_EXAMPLES = """
+many rows: more than 5000 rows, or several files, are fitted with 500 landmarks unless --landmarks or --exact says
+otherwise. Time then grows with the rows, and memory not at all.
+
 examples:
   bayes-lssvm fit data.csv --target y
   bayes-lssvm fit data.csv --target y --ignore id name --out model.npz
   bayes-lssvm fit data.csv --target y --kernel rbf:sigma=1.3 --no-refine
   bayes-lssvm fit data.csv --target y --class-prior no=0.9,yes=0.1 --json
   bayes-lssvm fit data.csv --target y --kernel ard --criterion press-laplace
-  bayes-lssvm fit iris.csv --target class --coding ecoc --decoding bayes"""
+  bayes-lssvm fit iris.csv --target class --coding ecoc --decoding bayes
+  bayes-lssvm fit folder/*.parquet --target y --landmarks 1000 --kept sums --out model.npz"""
 
 _SELECT_EXAMPLES = """\
 directions: backward removes inputs and forward adds them, with the kernel optimised anew at each step; ard optimises
@@ -92,6 +96,7 @@ A class prior or costs are a number for each class, in their order (sorted), or 
 examples:
   bayes-lssvm predict model.npz new.csv
   bayes-lssvm predict model.npz new.csv --out predictions.csv
+  bayes-lssvm predict model.npz new.parquet --out predictions.csv     in pieces, whatever its length
   bayes-lssvm predict model.npz new.csv --class-prior 0.9,0.1
   bayes-lssvm predict model.npz new.csv --costs no=1,yes=5     missing a yes costs five times as much"""
 
@@ -223,8 +228,12 @@ def _finite(text: str) -> float:
     return value if math.isfinite(value) else math.nan
 
 
-def _add_table(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", help="table with a header; - is standard input")
+def _add_table(parser: argparse.ArgumentParser, *, many: bool = False) -> None:
+    if many:
+        text = "table with a header; - is standard input; or CSV and Parquet files, folders and patterns of them"
+        parser.add_argument("data", nargs="+", help=text)
+    else:
+        parser.add_argument("data", help="table with a header; - is standard input")
     parser.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
     parser.add_argument(
         "--ignore", nargs="+", action="extend", default=[], metavar="COLUMN", help="columns to leave out"
@@ -237,15 +246,15 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_training(parser: argparse.ArgumentParser) -> None:
-    _add_table(parser)
+def _add_training(parser: argparse.ArgumentParser, *, many: bool = False) -> None:
+    _add_table(parser, many=many)
     parser.add_argument("--no-refine", dest="refine", action="store_false", help="take kernel parameters as given")
     parser.add_argument("--no-occam", dest="occam", action="store_false", help="evidence without the Occam factor")
     parser.add_argument("--seed", type=_seed, default=0, help="of the subset that sifts starts if N > 400 (default 0)")
 
 
 def _add_fit(parser: argparse.ArgumentParser) -> None:
-    _add_training(parser)
+    _add_training(parser, many=True)
     parser.add_argument("--kernel", default="rbf", help="name, with parameters if wanted; see below (default rbf)")
     parser.add_argument(
         "--criterion",
@@ -260,6 +269,12 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--decoding", choices=DECODINGS, help="how its members decide (default auto)")
     parser.add_argument("--class-prior", metavar="P,P", help="class probabilities where new data come from")
     parser.add_argument("--moderation", choices=MODERATIONS, help="form of the class probabilities (default loo)")
+    parser.add_argument(
+        "--landmarks", type=_count, metavar="M", help="a model of fixed size: M landmarks stand for all rows; see below"
+    )
+    parser.add_argument("--exact", action="store_true", help="keep the kernel matrix of all rows, however many")
+    parser.add_argument("--kept", metavar="FOLDER", help="keep the sums of finished files here, to go on from")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler whose workers read the files")
     parser.add_argument("--out", metavar="FILE", help="save the model, for example as model.npz")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.set_defaults(run=_later("fit", "run_fit"))

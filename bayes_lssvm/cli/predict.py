@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,13 @@ from .._version import __version__
 from ..base.tables import Table, read_table
 from ..base.text import InputError, listed, quoted
 from ..base.typing import Array
-from ..estimators.classifier import BayesianLSSVC
-from ..estimators.regressor import BayesianLSSVR
-from ..files import ModelFileError, load
+from ..files import Classifier, Model, ModelFileError, load
+from ..fixed_size.blocks import input_blocks
 from .grammar import class_prior_from, costs_from
-from .output import STDOUT, check_output, emit_columns, emit_json, emit_text, say
+from .large import too_much_for_a_table
+from .output import STDOUT, check_output, emit_columns, emit_json, emit_pieces, emit_text, say
 from .spoken import spoken_warnings
 
-Model = BayesianLSSVC | BayesianLSSVR
 _TEXT_INPUT = "The model was designed on numbers in this column."
 
 
@@ -28,10 +28,13 @@ def run_predict(args: argparse.Namespace) -> None:
     if args.json and args.out == STDOUT:
         raise InputError("--json already writes to standard output; give --out a file name.")
     model = _open(args.model)
+    if Path(args.data).is_file() and too_much_for_a_table(args.data):
+        _predict_in_pieces(model, args)
+        return
     table = read_table(args.data)
     X = _inputs(model, table)
     with spoken_warnings() as sentences:
-        columns, record = _classify(model, X, args) if isinstance(model, BayesianLSSVC) else _regress(model, X, args)
+        columns, record = _predicted(model, X, args)
     if args.out is not None or not args.json:
         emit_columns(columns, args.out or STDOUT)
     if args.json:
@@ -39,6 +42,28 @@ def run_predict(args: argparse.Namespace) -> None:
         emit_json({"version": __version__} | source | record | {"warnings": sentences})
     elif args.out not in (None, STDOUT):
         emit_text(f"{len(X)} predictions written to {args.out}")
+
+
+def _predicted(model: Model, X: Array, args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+    return _classify(model, X, args) if isinstance(model, Classifier) else _regress(model, X, args)
+
+
+def _predict_in_pieces(model: Model, args: argparse.Namespace) -> None:
+    """Predict a file that is too large to be read at once; the predictions go where they belong piece by piece."""
+    if args.json:
+        raise InputError(f"{args.data} is read in pieces, and --json is one object; leave it out.")
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        raise InputError(f"the model has no column names, and {args.data} is matched to it by them.")
+    del model.feature_names_in_
+    try:
+        pieces = input_blocks(Path(args.data), list(names))
+        with spoken_warnings():
+            count = emit_pieces((_predicted(model, X, args)[0] for X in pieces), args.out or STDOUT)
+    except ImportError as error:
+        raise InputError(str(error)) from None
+    if args.out not in (None, STDOUT):
+        emit_text(f"{count} predictions written to {args.out}")
 
 
 def _open(path: str) -> Model:
@@ -79,7 +104,7 @@ def inputs_by_name(names: list[str], table: Table) -> Array:
     return table.numbers(names, _TEXT_INPUT)
 
 
-def _classify(model: BayesianLSSVC, X: Array, args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+def _classify(model: Any, X: Array, args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
     classes = model.classes_.tolist()
     prior = class_prior_from(args.class_prior, classes)
     costs = costs_from(args.costs, classes)
@@ -96,7 +121,7 @@ def _classify(model: BayesianLSSVC, X: Array, args: argparse.Namespace) -> tuple
     return columns, record
 
 
-def _regress(model: BayesianLSSVR, X: Array, args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+def _regress(model: Any, X: Array, args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
     for option in ("class_prior", "costs"):
         if getattr(args, option) is not None:
             raise InputError(f"--{option.replace('_', '-')} is for classification, but {args.model} is a regression.")

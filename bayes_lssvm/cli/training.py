@@ -97,6 +97,11 @@ def read_training(path: str, target: str, task: str, ignore: Sequence[str], *, m
     return Training(table.source, inputs, target, task, X, y, counts)
 
 
+def looks_like_classes(targets: AnyArray) -> bool:
+    """Whether targets are classes: anything but numbers, or no more than two of them."""
+    return targets.dtype.kind not in "fiu" or len(np.unique(targets)) <= 2
+
+
 def _choose_task(table: Table, target: str, many_classes: bool) -> str:
     cells = table.column(target)
     if not all(map(is_number, cells)) or len({float(cell) for cell in cells}) <= 2:

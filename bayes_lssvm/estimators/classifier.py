@@ -14,10 +14,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.archive import State
+from ..base.cost import announce
 from ..base.provenance import provenance
 from ..base.typing import AnyArray, Array
 from ..kernels import EXTRA, Kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD
+from ..multiclass.codings import code_book
 from ..multiclass.decodings import PROBABILISTIC
 from .binary import BinaryLSSVC
 from .choice import check_criterion
@@ -27,6 +29,8 @@ from .evidence import Prior
 from .multiclass import MulticlassLSSVC
 from .state import surface_state
 from .trusted import TrainingRows
+
+_INSTEAD = "FixedSizeLSSVC(n_landmarks=500)"
 
 
 def _has_probabilities(model: BayesianLSSVC) -> bool:
@@ -179,9 +183,14 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC):
     def fit(self, X: Any, y: Any) -> BayesianLSSVC:
         """Design the classifier on inputs X of shape (N, d) and labels y of shape (N,)."""
         X, y = self._begin(X, y)
-        if len(np.unique(y)) > 2:
+        counts = np.unique(y, return_counts=True)[1]
+        parameters = self._kernel_for(X).log_params.size
+        if len(counts) > 2:
+            code = code_book(self.coding, len(counts), seed=self.random_state)
+            announce(((code != 0).T @ counts).tolist(), parameters, _INSTEAD)
             self._design_several(X, y)
         else:
+            announce([len(X)], parameters, _INSTEAD)
             self._design_two(X, y)
             self.multiclass_ = None
         return self

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.archive import State
+from ..base.cost import MATRICES
 from ..base.errors import BayesLSSVMWarning, EvidenceDivergenceWarning, InterpolationWarning, NoSignalWarning, warn
 from ..base.memory import require_matrices
 from ..base.provenance import provenance
@@ -33,7 +34,6 @@ from .trusted import TrainingRows, Trusted
 if TYPE_CHECKING:
     from ..marginal.posterior import HyperPosterior
 
-_MATRICES_IN_FIT = 6
 _IRRELEVANT = 100.0  # of √d, the scale of inputs that matter
 
 Prior = HyperPrior | LogPrior | str | None
@@ -98,7 +98,7 @@ class EvidenceLSSVM(Trusted, LSSVMBase):
         check_prior(self.prior)
         require_matrices(
             len(X),
-            _MATRICES_IN_FIT,
+            MATRICES,
             "Use FixedSizeLSSVC or FixedSizeLSSVR, which need memory for their landmarks only.",
         )
         inputs = self._standardised_training_inputs(X)

@@ -106,7 +106,9 @@ class FixedSizeLSSVM(LSSVMBase):
         names = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
         return self._fitted(Local(of_arrays(X, y)), names)
 
-    def fit_blocks(self, reader: Any, *, folder: str | Path | None = None, names: list[str] | None = None) -> Self:
+    def fit_blocks(
+        self, reader: Any, *, folder: str | Path | None = None, names: list[str] | None = None, client: Any = None
+    ) -> Self:
         """Design the model on rows that need not fit into memory; they are read once for each pass.
 
         Parameters
@@ -117,9 +119,14 @@ class FixedSizeLSSVM(LSSVMBase):
         folder : path, optional
             Where the statistics of finished shards are kept: a run that was stopped goes on there.
         names : list of str, optional
-            Names of the columns.
+            Names of the columns; those of files are known.
+        client : distributed.Client, optional
+            A Dask cluster whose workers read the shards.
         """
-        return self._fitted(Local(of_reader(reader), None if folder is None else Path(folder)), names)
+        shards, kept = of_reader(reader), None if folder is None else Path(folder)
+        if names is None and shards[0].columns:
+            names = list(shards[0].columns)
+        return self._fitted(Local(shards, kept) if client is None else OnDask(shards, client, kept), names)
 
     def fit_dask(self, X: Any, y: Any, *, client: Any = None) -> Self:
         """Design the model on Dask arrays, or a data frame and a series, divided in the same way by rows.
@@ -353,8 +360,8 @@ def _as_prior(prior: Any) -> HyperPrior:
     return as_hyper_prior(prior)
 
 
-def _partitions(X: Any, y: Any) -> list[tuple[Any, Any]]:
-    """Delayed pairs of the partitions of Dask collections."""
+def _partitions(X: Any, y: Any) -> list[tuple[str, Any, Any]]:
+    """Names and delayed pairs of the partitions of Dask collections."""
     from dask.delayed import delayed
 
     def pieces(collection: Any) -> list[Any]:
@@ -369,7 +376,7 @@ def _partitions(X: Any, y: Any) -> list[tuple[Any, Any]]:
             f"X is divided into {len(inputs)} parts by rows and y into {len(targets)}; divide them in the same way."
         )
     values = delayed(np.asarray, pure=True)
-    return [(values(a), values(b)) for a, b in zip(inputs, targets, strict=True)]
+    return [(f"partition {i}", values(a), values(b)) for i, (a, b) in enumerate(zip(inputs, targets, strict=True))]
 
 
 class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..base.cost import announce
 from ..base.typing import Array
 from .common import check_regression_targets
 from .comparing import ComparesKernels
@@ -65,6 +66,7 @@ class BayesianLSSVR(ComparesKernels, RegressorMixin, EvidenceLSSVM):  # type: ig
         """Design the regressor on inputs X of shape (N, d) and targets y of shape (N,)."""
         X, y = self._check_training_inputs(X, y, numeric_target=True)
         self._forget()
+        announce([len(X)], self._kernel_for(X).log_params.size, "FixedSizeLSSVR(n_landmarks=500)")
         self._design(X, check_regression_targets(y))
         return self
 

@@ -6,6 +6,7 @@ CSV and Parquet files, and anything that gives blocks when it is called, are rea
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob
@@ -18,6 +19,8 @@ from ..base.typing import AnyArray, Array
 
 ROWS = 4096  # features of a block stay within the caches' reach
 _READ = 65_536  # rows of a file that are read at a time
+_GZIP = 3.0  # bytes of a table for each of its file when it is packed, or so
+_EXTRA = 'pip install "bayes-lssvm[large]".'
 Block = tuple[Array, AnyArray]
 
 
@@ -36,11 +39,14 @@ class Shard:
         Gives an iterator over pairs of inputs of shape (n, d) and targets of shape (n,).
     version : str
         Changes when the content does, so that what was kept of a file is not taken for what it holds now.
+    columns : tuple of str
+        Names of the inputs, where they have any.
     """
 
     name: str
     read: Callable[[], Iterable[tuple[Any, Any]]]
     version: str = ""
+    columns: tuple[str, ...] = ()
 
     def blocks(self, n_features: int | None = None) -> Iterator[Block]:
         """The rows in pieces of at most `ROWS`, checked: numbers, finite, of the same columns as in other shards."""
@@ -68,13 +74,15 @@ class Shard:
         if y.dtype.kind == "f":
             bad |= ~np.isfinite(y)
         elif y.dtype.kind == "O":
-            bad |= np.array([label is None or label != label for label in y])
+            bad |= np.array([label is None or label != label for label in y], dtype=bool)
         if bad.any():
             where = row + int(np.argmax(bad))
             raise ShardError(
                 f"{self.name}: row {where} holds a value that is missing or not finite. Fill it in or leave the row "
                 "out; finished shards are kept."
             )
+        if y.dtype.kind == "O" and all(isinstance(label, str) for label in y):
+            y = y.astype(str)
         return X, y
 
 
@@ -132,7 +140,12 @@ def of_files(paths: str | Path | Sequence[str | Path], target: str, ignore: Sequ
         raise ValueError(f"There is no CSV or Parquet file at {', '.join(map(str, given))}.")
     columns = _columns(files[0], target, ignore)
     return [
-        Shard(str(file), lambda file=file: _read_file(file, target, columns), _version(file))  # type: ignore[misc]
+        Shard(
+            str(file),
+            lambda file=file: _read_file(file, target, columns),  # type: ignore[misc]
+            _version(file),
+            tuple(columns),
+        )
         for file in files
     ]
 
@@ -148,6 +161,26 @@ def _files(path: Path) -> list[Path]:
     return [Path(file) for file in glob(str(path))] if not path.exists() else [path]
 
 
+def is_parquet(path: Path) -> bool:
+    """Whether a file is a Parquet file, by its name."""
+    return _kind(path) == "parquet"
+
+
+def row_count(path: Path) -> float:
+    """Rows of a file: as a Parquet file says, or about as many as the first lines of a CSV file let expect."""
+    if is_parquet(path):
+        return float(_parquet().read_metadata(path).num_rows)
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        start = stream.read(2**20)
+    size = path.stat().st_size * (_GZIP if path.suffix == ".gz" else 1.0)
+    lines = max(1, start.count(b"\n"))
+    return float(lines - 1 if len(start) < 2**20 else lines * size / len(start))
+
+
+def _parquet() -> Any:
+    return _imported("pyarrow.parquet", "Parquet files need pyarrow: " + _EXTRA)
+
+
 def _kind(path: Path) -> str:
     name = path.name.lower()
     if name.endswith((".csv", ".csv.gz", ".tsv", ".txt")):
@@ -155,14 +188,13 @@ def _kind(path: Path) -> str:
     return "parquet" if name.endswith((".parquet", ".pq")) else ""
 
 
-def _frames(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
+def _frames(path: Path) -> Iterator[Any]:
     """Data frames of a file, piece by piece."""
     if _kind(path) == "parquet":
-        parquet = _imported("pyarrow.parquet", "Parquet files need pyarrow: pip install pyarrow.")
-        batches = parquet.ParquetFile(path).iter_batches(_READ, columns=None if columns is None else list(columns))
+        batches = _parquet().ParquetFile(path).iter_batches(_READ)
         yield from (batch.to_pandas() for batch in batches)
         return
-    pandas = _imported("pandas", "CSV files in shards need pandas: pip install pandas.")
+    pandas = _imported("pandas", "CSV files that are read in pieces need pandas: " + _EXTRA)
     yield from pandas.read_csv(path, sep=None if path.suffix == ".txt" else ",", chunksize=_READ)
 
 
@@ -181,13 +213,32 @@ def _columns(path: Path, target: str, ignore: Sequence[str]) -> list[str]:
     return [name for name in names if name != target and name not in ignore]
 
 
+def input_blocks(path: Path, columns: list[str]) -> Iterator[Array]:
+    """The named columns of a CSV or Parquet file as numbers, in pieces, checked."""
+    row = 0
+    for frame in _frames(path):
+        X = _inputs(frame, path, columns)
+        bad = ~np.isfinite(X).all(axis=1)
+        if bad.any():
+            raise ShardError(f"{path}: row {row + int(np.argmax(bad))} holds a value that is missing or not finite.")
+        row += len(X)
+        yield from (X[start : start + ROWS] for start in range(0, len(X), ROWS))
+
+
+def _inputs(frame: Any, path: Path, columns: list[str]) -> Array:
+    frame.columns = [str(name) for name in frame.columns]
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        raise ShardError(f"{path}: it has no column {missing[0]!r}, which the first shard or the model has.")
+    text = [name for name in columns if len(frame) and frame[name].dtype.kind not in "fiub"]
+    if text:
+        raise ShardError(f"{path}: column {text[0]!r} is not numeric. Encode text as numbers first, or ignore it.")
+    return np.asarray(frame[columns].to_numpy(dtype=float))
+
+
 def _read_file(path: Path, target: str, columns: list[str]) -> Iterator[tuple[Any, Any]]:
     for frame in _frames(path):
-        frame.columns = [str(name) for name in frame.columns]
-        missing = [name for name in (*columns, target) if name not in frame.columns]
-        if missing:
-            raise ShardError(f"{path}: it has no column {missing[0]!r}, which the first shard has.")
-        text = [name for name in columns if frame[name].dtype.kind not in "fiub"]
-        if text:
-            raise ShardError(f"{path}: column {text[0]!r} is not numeric. Encode text as numbers first, or ignore it.")
-        yield frame[columns].to_numpy(dtype=float), frame[target].to_numpy()
+        X = _inputs(frame, path, columns)
+        if target not in frame.columns:
+            raise ShardError(f"{path}: it has no column {target!r}, which the first shard has.")
+        yield X, frame[target].to_numpy()

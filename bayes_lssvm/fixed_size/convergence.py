@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.text import table_of
 from ..base.typing import Array
 from ..priors import HyperPrior
 from .objective import posteriors_of, tasks_of
@@ -40,6 +41,19 @@ class Convergence:
         # all from there on, and the last alone says nothing
         first = len(settled) - int(np.argmin(settled[::-1])) if not settled.all() else 0
         return int(2 * self.n_landmarks[-1] if first >= len(settled) - 1 else self.n_landmarks[first])
+
+    def rows(self) -> list[dict[str, float]]:
+        """The curve for JSON and tables: a dict for each m′."""
+        names = ("landmarks", "log_evidence", "log_evidence_lower", "gamma_eff")
+        return [dict(zip(names, row, strict=True)) for row in self._table().tolist()]
+
+    def __str__(self) -> str:
+        rows = [("landmarks", "log evidence", "at least", "γ_eff")]
+        rows += [(f"{m:.0f}", f"{e:.2f}", f"{low:.2f}", f"{g:.4g}") for m, e, low, g in self._table()]
+        return "\n".join(table_of(rows, right=range(4)))
+
+    def _table(self) -> Array:
+        return np.column_stack([self.n_landmarks, self.log_evidence, self.log_evidence_lower, self.gamma_eff])
 
     def plot(self, ax: Any = None) -> Any:
         """Evidence and its lower bound against m′, on matplotlib axes."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
@@ -155,6 +155,24 @@ class Differentiate:
 # --- where it is done ------------------------------------------------------------------------------------------------
 
 
+def kept(work: Callable[[Shard], Found], shard: Shard, folder: Path | None, key: str) -> Found:
+    """What the work gives for a shard, or has given before: statistics are kept in a folder, under a key."""
+    if folder is None or not key:
+        return work(shard)
+    own = hashlib.sha256(f"{shard.name}\0{shard.version}".encode()).hexdigest()[:24]
+    path = folder / key / f"{own}.npz"
+    if path.exists():
+        try:
+            with open_state(path) as state:
+                return Statistics.from_state(state)  # type: ignore[return-value]
+        except ModelFileError as error:
+            warn(f"{error} The shard {shard.name} is read again.", BayesLSSVMWarning)
+    found: Any = work(shard)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_state(found.state(), path)
+    return cast(Found, found)
+
+
 @dataclass(frozen=True)
 class Local:
     """Shard after shard on this machine.
@@ -168,28 +186,30 @@ class Local:
 
     shards: Sequence[Shard]
     folder: Path | None = None
+    _rows: dict[str, int] = field(default_factory=dict, repr=False)  # of the shards, for the estimates of later passes
 
     def __call__(
         self, work: Callable[[Shard], Found], merge: Callable[[Found, Found], Found], what: str, key: str = ""
     ) -> Found:
-        bar = tqdm(self.shards, desc=what, unit="shard", delay=2.0, disable=None, leave=False)
-        return reduce(merge, (self._found(work, shard, key) for shard in bar))
+        total = sum(self._rows.values()) if len(self._rows) == len(self.shards) else None
+        with tqdm(total=total, desc=what, unit="row", unit_scale=True, delay=2.0, disable=None, leave=False) as bar:
+            return reduce(merge, (self._found(work, shard, key, bar) for shard in self.shards))
 
-    def _found(self, work: Callable[[Shard], Found], shard: Shard, key: str) -> Found:
-        if self.folder is None or not key:
-            return work(shard)
-        own = hashlib.sha256(f"{shard.name}\0{shard.version}".encode()).hexdigest()[:24]
-        path = self.folder / key / f"{own}.npz"
-        if path.exists():
-            try:
-                with open_state(path) as state:
-                    return Statistics.from_state(state)  # type: ignore[return-value]
-            except ModelFileError as error:
-                warn(f"{error} The shard {shard.name} is read again.", BayesLSSVMWarning)
-        found: Any = work(shard)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_state(found.state(), path)
-        return cast(Found, found)
+    def _found(self, work: Callable[[Shard], Found], shard: Shard, key: str, bar: Any) -> Found:
+        seen = 0
+
+        def read() -> Iterator[tuple[Any, Any]]:
+            nonlocal seen
+            for X, y in shard.read():
+                yield X, y
+                seen += len(X)
+                bar.update(len(X))
+
+        found = kept(work, replace(shard, read=read), self.folder, key)
+        if not seen:  # kept from before
+            bar.update(self._rows.get(shard.name, 0))
+        self._rows[shard.name] = seen or self._rows.get(shard.name, 0)
+        return found
 
 
 @dataclass(frozen=True)
@@ -198,13 +218,16 @@ class OnDask:
 
     Attributes
     ----------
-    blocks : sequence
-        Delayed pairs of inputs and targets, one for each partition.
+    parts : sequence
+        Shards, which workers can read; or triples of a name and delayed inputs and targets, one for each partition.
     client : distributed.Client, optional
+    folder : Path, optional
+        Where the statistics of finished parts are kept; workers see the same files.
     """
 
-    blocks: Sequence[Any]
+    parts: Sequence[Any]
     client: Any = None
+    folder: Path | None = None
 
     def __call__(
         self, work: Callable[[Shard], Found], merge: Callable[[Found, Found], Found], what: str, key: str = ""
@@ -212,18 +235,37 @@ class OnDask:
         from dask.base import compute
         from dask.delayed import delayed
 
-        own, join = delayed(_on_partition, pure=False), delayed(merge, pure=False)
-        level = [own(work, f"partition {i}", *block) for i, block in enumerate(self.blocks)]
+        own, join = delayed(_on_part, pure=False), delayed(merge, pure=False)
+        level = [own(work, self.folder, key, part) for part in self.parts]
         while len(level) > 1:
             pairs = [join(a, b) for a, b in zip(level[::2], level[1::2], strict=False)]
             level = pairs + ([level[-1]] if len(level) % 2 else [])
         if self.client is None:
             (found,) = compute(level[0])  # type: ignore[no-untyped-call]
-        else:
-            found = self.client.compute(level[0]).result()
-        return cast(Found, found)
+            return cast(Found, found)
+        try:
+            return cast(Found, self.client.compute(level[0]).result())
+        except Exception as error:
+            raise _lost(error, what, self.folder) from error
 
 
-def _on_partition(work: Callable[[Shard], Found], name: str, X: Any, y: Any) -> Found:
-    """The work on a partition that has come to this worker."""
-    return work(Shard(name, lambda: [(X, y)]))
+def _on_part(work: Callable[[Shard], Found], folder: Path | None, key: str, part: Any) -> Found:
+    """The work on a part that has come to this worker."""
+    if isinstance(part, Shard):
+        return kept(work, part, folder, key)
+    name, X, y = part
+    return kept(work, Shard(name, lambda: [(X, y)]), None, key)
+
+
+_LOST = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError", "TimeoutError")
+
+
+def _lost(error: Exception, what: str, folder: Path | None) -> Exception:
+    """A cluster that went away as one sentence; what rows are to blame for stays what it is."""
+    if not isinstance(error, OSError) and type(error).__name__ not in _LOST:
+        return error
+    found = f"what is finished is kept in {folder}" if folder is not None else "nothing is kept without folder="
+    return ConnectionError(
+        f"The Dask cluster was lost during the pass {what!r} ({type(error).__name__}); {found}. The same call goes on "
+        "from there, with a scheduler or without."
+    )
