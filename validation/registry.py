@@ -25,6 +25,7 @@ STUDIES: dict[str, str] = {
     "multiclass-calibration": "validation.studies.multiclass_calibration",
     "field": "validation.studies.field",
     "laplace-reference": "validation.studies.laplace_reference",
+    "psis-loo": "validation.studies.psis_loo",
 }
 """Name to module; each module has a constant STUDY."""
 
