@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import eigh, eigh_tridiagonal, lapack, solve_banded
+from scipy.linalg import eigh, eigh_tridiagonal, eigvalsh_tridiagonal, lapack, solve_banded
 
 from ..base.rounding import ROUNDING
 from ..base.typing import AnyArray, Array
@@ -75,6 +75,11 @@ class TridiagonalReduction:
     @property
     def gamma_max(self) -> float:
         return largest_gamma(self.lambda_max, self.kernel_norm)
+
+    @property
+    def rank(self) -> int:
+        """N_eff: the number of eigenvalues above rounding, by O(N²) without a decomposition of Ω."""
+        return int(np.sum(eigvalsh_tridiagonal(self.diagonal, self.off_diagonal) > ROUNDING * self.kernel_norm))
 
     @classmethod
     def from_kernel_matrix(cls, K: Array, y: Array, weights: Array | None = None) -> TridiagonalReduction:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bayes_lssvm.kernels import Linear
+from bayes_lssvm.kernels import RBF, Linear
 from bayes_lssvm.levels import level2 as l2
 from bayes_lssvm.levels.fixed_point import cheap_and_cheerful, mackay_fixed_point
-from bayes_lssvm.linalg.spectrum import CentredSpectrum
+from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 
 
 def test_fixed_point_may_end_in_the_worse_of_two_modes(ripley_wide):
@@ -45,3 +45,17 @@ def test_cheap_and_cheerful(ripley_best, ripley_standardised):
         assert 2 * end.mu * l2.e_w(spectrum, gamma) == pytest.approx(2 if k is None else k, rel=1e-8)
         assert 2 * end.zeta * l2.e_d(spectrum, gamma) == pytest.approx(spectrum.n, rel=1e-8)
     assert not cheap_and_cheerful(ripley_best).converged
+
+
+def test_cheap_and_cheerful_without_an_eigendecomposition(ripley_standardised):
+    """The tridiagonal form gives the same μ and ζ, and counts the same nonzero eigenvalues."""
+    X, y = ripley_standardised
+    for kernel, k in ((Linear(), None), (RBF(1.0), 10)):
+        spectrum = CentredSpectrum.from_kernel_matrix(kernel(X), y)
+        reduction = TridiagonalReduction.from_kernel_matrix(kernel(X), y)
+        expected = cheap_and_cheerful(spectrum, n_parameters=k)
+        found = cheap_and_cheerful(reduction, n_parameters=k)
+        assert found.converged
+        np.testing.assert_allclose(found[:2], expected[:2], rtol=1e-7)
+    linear = TridiagonalReduction.from_kernel_matrix(Linear()(X), y)
+    assert linear.rank == 2
