@@ -23,14 +23,14 @@ from ..kernels import Kernel, as_kernel, kernel_from_dict, kernel_to_dict
 from ..levels.logistic_map import LogisticMap
 from ..marginal.predictions import PredictionNode, Rows
 from .common import ClassFrequencies, ClassPrior, LSSVMBase, check_regression_targets
-from .state import save, surface_state, with_surface
+from .state import Saved, surface_state
 
 WEIGHTS = ("evidence", "stacking")
 _KERNELS = ("linear", "poly2", "rbf")
 _NEGLIGIBLE = 1e-4  # weight of a kernel that is left out of predictions
 
 
-class _Averaged(LSSVMBase):
+class _Averaged(Saved, LSSVMBase):
     _saved_as: ClassVar[str]
     _task: ClassVar[str]
 
@@ -111,11 +111,6 @@ class _Averaged(LSSVMBase):
 
     # --- files -------------------------------------------------------------------------------------------------------
 
-    def save(self, path: Any) -> Any:
-        """Write the fitted model to a file of arrays and JSON; `bayes_lssvm.load` reads it."""
-        check_is_fitted(self, "mixtures_")
-        return save(self, path)
-
     def _state(self) -> State:
         problem = self.problem_
         header = {"kernels": [kernel_to_dict(kernel) for kernel in self.kernels_], "table": self.table_}
@@ -131,12 +126,6 @@ class _Averaged(LSSVMBase):
             if mixture.maps:
                 arrays[f"{k}/maps"] = np.array([list(vars(own).values()) for own in mixture.maps])
         return surface_state(self) | State(header, arrays)
-
-    @classmethod
-    def _from_state(cls, state: State) -> Self:
-        model = with_surface(cls, state)
-        model._restore(state)
-        return model
 
     def _restore(self, state: State) -> None:
         header, arrays = state

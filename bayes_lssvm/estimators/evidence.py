@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -28,7 +27,7 @@ from ..priors import HyperPrior, LogPrior, as_hyper_prior
 from ..search.refinement import Refinement
 from .choice import check_criterion, choose, relevance, with_prior
 from .common import LSSVMBase
-from .state import design_state, restore_design, save, surface_state, with_surface
+from .state import Saved, design_state, restore_design, surface_state
 from .trusted import TrainingRows, Trusted
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def check_prior(prior: Prior) -> None:
         )
 
 
-class EvidenceLSSVM(Trusted, LSSVMBase):
+class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
     """Fits by evidence, and what is the same for classes and for real targets."""
 
     _saved_as: ClassVar[str]  # the kind that model files name
@@ -307,20 +306,9 @@ class EvidenceLSSVM(Trusted, LSSVMBase):
         """Refuse a method to a model that is not fitted, or that holds several; `instead` says what to do then."""
         check_is_fitted(self, "X_fit_")
 
-    def save(self, path: str | Path) -> Path:
-        """Write the fitted model to a file of arrays and JSON; `bayes_lssvm.load` reads it."""
-        return save(self, path)
-
     def _state(self) -> State:
         """All that was found, as JSON and arrays."""
         return surface_state(self) | design_state(self)
-
-    @classmethod
-    def _from_state(cls, state: State) -> Self:
-        """The fitted estimator that has this state."""
-        model = with_surface(cls, state)
-        model._restore(state)
-        return model
 
     def _restore(self, state: State) -> None:
         """What was found, from a state."""

@@ -28,17 +28,17 @@ from ..fixed_size.posterior import FixedSizePosterior
 from ..fixed_size.sample import Look
 from ..fixed_size.statistics import Statistics
 from ..kernels import Kernel, as_kernel, kernel_from_dict
-from ..levels.level3 import DEFAULT_PRIOR_SD, Level3, evaluate
+from ..levels.level3 import DEFAULT_PRIOR_SD, HasLevel3, Level3, evaluate
 from ..levels.logistic_map import LogisticMap
 from ..multiclass.codings import code_book
 from ..priors import HyperPrior, LogPrior, as_hyper_prior
 from .common import MIN_POINTS, ClassPrior, LSSVMBase, check_regression_targets
 from .multiclass import MulticlassLSSVC
-from .state import save, surface_state, with_surface
+from .state import Saved, surface_state
 
 
 @dataclass(frozen=True)
-class FixedSizeMember:
+class FixedSizeMember(HasLevel3):
     """One binary model, or the regressor.
 
     Attributes
@@ -55,28 +55,8 @@ class FixedSizeMember:
     log_evidence_lower_: float
     loo_map_: LogisticMap | None = None
 
-    @property
-    def mu_(self) -> float:
-        """μ_MP."""
-        return self.level3_.level2.mu
 
-    @property
-    def zeta_(self) -> float:
-        """ζ_MP."""
-        return self.level3_.level2.zeta
-
-    @property
-    def gamma_(self) -> float:
-        """γ_MP = ζ_MP/μ_MP."""
-        return self.level3_.level2.gamma
-
-    @property
-    def gamma_eff_(self) -> float:
-        """Effective number of parameters (4.4)."""
-        return self.level3_.level2.gamma_eff
-
-
-class FixedSizeLSSVM(LSSVMBase):
+class FixedSizeLSSVM(Saved, LSSVMBase):
     """What is the same for classes and for real targets: passes, the design, and what is made of its sums."""
 
     _saved_as: ClassVar[str]
@@ -86,6 +66,7 @@ class FixedSizeLSSVM(LSSVMBase):
     members_: list[Any]
     posteriors_: list[tuple[tuple[int, ...], FixedSizePosterior]]
     kernel_: Kernel
+    provenance_: dict[str, Any]
     kernel: Kernel | str
     n_landmarks: int
     landmarks: Any
@@ -290,10 +271,6 @@ class FixedSizeLSSVM(LSSVMBase):
 
     # --- files -------------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | Path) -> Path:
-        """Write the fitted model to a file of arrays and JSON; `bayes_lssvm.load` reads it, and rows can be added."""
-        return save(self, path)
-
     def _state(self) -> State:
         design, look = self.low_rank_, self.low_rank_.look
         header = {
@@ -314,11 +291,9 @@ class FixedSizeLSSVM(LSSVMBase):
         look = self.low_rank_.look
         return np.searchsorted(self.classes_, look.y) if self._classes else look.y
 
-    @classmethod
-    def _from_state(cls, state: State) -> Self:
-        model = with_surface(cls, state)
+    def _restore(self, state: State) -> None:
         header, arrays = state
-        d, kernel = model.n_features_in_, kernel_from_dict(header["kernel"])
+        d, kernel = self.n_features_in_, kernel_from_dict(header["kernel"])
         kernel.check_width(d)
         k = state.shape("sample")[0]
         state.require_shapes({"sample": (k, d)})
@@ -329,25 +304,24 @@ class FixedSizeLSSVM(LSSVMBase):
         statistics = Statistics.from_state(state)
         if features is None or features.size != statistics.size:
             raise ValueError("its landmarks do not belong to its statistics")
-        code, targets = None, arrays["labels" if cls._classes else "targets"]
-        if cls._classes:
-            model.classes_ = arrays["classes"]
-            code = code_book(arrays["code_book"], len(model.classes_))
+        code, targets = None, arrays["labels" if self._classes else "targets"]
+        if self._classes:
+            self.classes_ = arrays["classes"]
+            code = code_book(arrays["code_book"], len(self.classes_))
             if targets.dtype.kind != "i" or (len(targets) and not 0 <= targets.min() <= targets.max() < len(code)):
                 raise ValueError("labels are not numbers of its classes")
-            targets = model.classes_[targets]
+            targets = self.classes_[targets]
         order = arrays["sample_hashes"]
         if targets.shape != (k,) or order.shape != (k,) or order.dtype != np.int64:
             raise ValueError("its sample has targets of another length")
-        counts = _counts(model, statistics) if cls._classes else {}
+        counts = _counts(self, statistics) if self._classes else {}
         look = Look(
-            *(int(header["n_seen"]), model.standardiser_.mean, np.zeros(d), np.zeros(d), counts),
+            *(int(header["n_seen"]), self.standardiser_.mean, np.zeros(d), np.zeros(d), counts),
             *(arrays["sample"], targets, order.view(np.uint64)),
         )
-        encoding = Encoding(model.standardiser_, model.classes_ if cls._classes else None)
-        model.low_rank_ = Design(features, encoding, code, statistics, look, int(header["n_passes"]))
-        model._publish()
-        return model
+        encoding = Encoding(self.standardiser_, self.classes_ if self._classes else None)
+        self.low_rank_ = Design(features, encoding, code, statistics, look, int(header["n_passes"]))
+        self._publish()
 
 
 def _counts(model: Any, statistics: Statistics) -> dict[Any, int]:

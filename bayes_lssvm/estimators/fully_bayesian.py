@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logit
@@ -27,11 +26,11 @@ from ..marginal.posterior import HyperPosterior
 from ..priors import HyperPrior, LogPrior
 from .common import ClassPrior, LSSVMBase, ModeratedClassifier, check_moderation, check_regression_targets
 from .multiclass import MulticlassLSSVC
-from .state import save, surface_state, with_surface
+from .state import Saved, surface_state
 from .trusted import TrainingRows, Trusted
 
 
-class _FullyBayesian(Trusted, LSSVMBase):
+class _FullyBayesian(Saved, Trusted, LSSVMBase):
     _saved_as: ClassVar[str]  # the kind that model files name
 
     posterior_: HyperPosterior
@@ -76,10 +75,6 @@ class _FullyBayesian(Trusted, LSSVMBase):
         self.log_evidence_ = self.posterior_.log_evidence
         self.provenance_ = self.posterior_.provenance
 
-    def save(self, path: str | Path) -> Path:
-        """Write the fitted model to a file of arrays and JSON; `bayes_lssvm.load` reads it."""
-        return save(self, path)
-
     def _training_rows(self) -> TrainingRows:
         check_is_fitted(self, "posterior_")
         kernel = self._given_kernel()
@@ -88,13 +83,6 @@ class _FullyBayesian(Trusted, LSSVMBase):
     def _state(self) -> State:
         """All that was found, as JSON and arrays."""
         return surface_state(self) | self.posterior_.state() | State({"log_evidence": self.log_evidence_}, {})
-
-    @classmethod
-    def _from_state(cls, state: State) -> Self:
-        """The fitted estimator that has this state."""
-        model = with_surface(cls, state)
-        model._restore(state)
-        return model
 
     def _restore(self, state: State) -> None:
         self.posterior_ = HyperPosterior.from_state(state)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, Self, TypeVar, get_args
 
 import numpy as np
 
@@ -30,6 +31,29 @@ def save(model: Any, path: str | Path) -> Path:
     if not hasattr(model, "provenance_"):
         raise ValueError(f"This {kind} is not fitted yet; call fit first.")
     return write_state(model._state(), path)
+
+
+class Saved:
+    """An estimator that is written to a file and read again: `_state` says what was found, `_restore` takes it up."""
+
+    def save(self, path: str | Path) -> Path:
+        """Write the fitted model to a file of arrays and JSON; `bayes_lssvm.load` reads it."""
+        return save(self, path)
+
+    @classmethod
+    def _from_state(cls, state: State) -> Self:
+        """The fitted estimator that has this state."""
+        model = with_surface(cls, state)
+        model._restore(state)
+        return model
+
+    @abstractmethod
+    def _state(self) -> State:
+        """All that was found, as JSON and arrays."""
+
+    @abstractmethod
+    def _restore(self, state: State) -> None:
+        """What was found, from a state."""
 
 
 # --- settings and scales, which models of all kinds have -------------------------------------------------------------

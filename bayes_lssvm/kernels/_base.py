@@ -357,6 +357,20 @@ class Scaled(Kernel):
         return f"{self.factor:.6g} * {inner}"
 
 
+class OneWidth(Kernel):
+    """Where the width σ of a kernel of all inputs is looked for: about √d, the distance of standardised points."""
+
+    def starting_points(self, X: Array) -> Array:
+        typical = np.log(START_FACTORS * np.sqrt(X.shape[1]))
+        return np.concatenate([self.log_params, typical])[:, None]
+
+    def log_bounds(self, X: Array) -> Array:
+        return np.log(np.array([BOUND_FACTORS]) * np.sqrt(X.shape[1]))
+
+    def log_prior(self, X: Array) -> Array:
+        return np.array([[0.5 * np.log(max(X.shape[1], 1)), WIDTH_SD]])
+
+
 @dataclass(frozen=True)
 class Parametric(Kernel):
     """A frozen dataclass whose fields named in `free` are positive parameters, searched in their logs.

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from ..base.typing import AnyArray, Array
-from ._base import BOUND_FACTORS, START_FACTORS, WIDTH_SD, Parametric
+from ._base import OneWidth, Parametric
 
 
 @dataclass(frozen=True)
-class Categorical(Parametric):
+class Categorical(OneWidth, Parametric):
     """K(x, z) = exp(−h/σ²) with h the number of inputs in which x and z differ (Hamming's distance).
 
     For inputs that are codes of categories. It is the RBF kernel of indicators of the categories, one for each, of
@@ -36,16 +36,6 @@ class Categorical(Parametric):
     def gradient(self, X: Array, Z: Array | None = None) -> Iterator[Array]:
         exponent = _differing(X, X if Z is None else Z) / self.sigma**2
         yield 2.0 * exponent * np.exp(-exponent)
-
-    def starting_points(self, X: Array) -> Array:
-        typical = np.log(START_FACTORS * np.sqrt(X.shape[1]))
-        return np.concatenate([self.log_params, typical])[:, None]
-
-    def log_bounds(self, X: Array) -> Array:
-        return np.log(np.array([BOUND_FACTORS]) * np.sqrt(X.shape[1]))
-
-    def log_prior(self, X: Array) -> Array:
-        return np.array([[0.5 * np.log(max(X.shape[1], 1)), WIDTH_SD]])
 
 
 def _differing(X: Array, Z: Array) -> Array:

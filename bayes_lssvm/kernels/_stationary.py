@@ -16,7 +16,7 @@ import numpy as np
 from ..base.errors import require_positive
 from ..base.typing import AnyArray, Array
 from ..linalg.blas import mirror_lower, product
-from ._base import BOUND_FACTORS, START_FACTORS, WEAK_SD, WIDTH_SD, Kernel, Parametric
+from ._base import BOUND_FACTORS, START_FACTORS, WEAK_SD, WIDTH_SD, Kernel, OneWidth, Parametric
 
 _VANISHED = float(np.log(28.0))  # exp(−28²) is zero
 _ALIKE = 1e-5  # d²/σ² of the farthest points, below which all entries of a matrix are one, as good as
@@ -86,7 +86,7 @@ def _contract_squared_differences(X: Array, B: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class RBF(Kernel):
+class RBF(OneWidth):
     """K(x, z) = exp(−‖x − z‖² / σ²)."""
 
     alike_in_inputs: ClassVar[bool] = True
@@ -132,16 +132,6 @@ class RBF(Kernel):
     def contract(self, X: Array, W: Array, K: Array | None = None) -> Array:
         B = W * (self(X) if K is None else K)
         return np.array([2.0 / self.sigma**2 * _contract_squared_differences(X, B).sum()])
-
-    def starting_points(self, X: Array) -> Array:
-        typical = np.log(START_FACTORS * np.sqrt(X.shape[1]))
-        return np.concatenate([self.log_params, typical])[:, None]
-
-    def log_bounds(self, X: Array) -> Array:
-        return np.log(np.array([BOUND_FACTORS]) * np.sqrt(X.shape[1]))
-
-    def log_prior(self, X: Array) -> Array:
-        return np.array([[0.5 * np.log(max(X.shape[1], 1)), WIDTH_SD]])
 
     def unchanged_below(self, X: Array) -> float:
         """Where exp(−d²/σ²) of the nearest two points, d apart, is zero in double precision."""

@@ -87,6 +87,32 @@ class Level3:
     occam_capped: bool
 
 
+class HasLevel3:
+    """What a model with a `level3_` says of μ and ζ, under the names that estimators have."""
+
+    level3_: Level3
+
+    @property
+    def mu_(self) -> float:
+        """μ_MP."""
+        return self.level3_.level2.mu
+
+    @property
+    def zeta_(self) -> float:
+        """ζ_MP."""
+        return self.level3_.level2.zeta
+
+    @property
+    def gamma_(self) -> float:
+        """γ_MP = ζ_MP/μ_MP."""
+        return self.level3_.level2.gamma
+
+    @property
+    def gamma_eff_(self) -> float:
+        """Effective number of parameters (4.4)."""
+        return self.level3_.level2.gamma_eff
+
+
 def as_prior_sd(prior_sd: float | tuple[float, float]) -> tuple[float, float]:
     """(σ_logμ, σ_logζ) from one width for both or a pair."""
     try:

@@ -21,7 +21,7 @@ import numpy as np
 from ..base.typing import Array
 from ..kernels import Kernel, check_positive_semidefinite
 from ..levels.level1 import BLOCK_DOUBLES, ClassMoments
-from ..levels.level3 import Level3, evaluate
+from ..levels.level3 import HasLevel3, Level3, evaluate
 from ..levels.logistic_map import LogisticMap
 from ..levels.moderation import class_log_odds, softmax_log_odds, target_log_odds, within_range
 from ..linalg.blas import product
@@ -30,7 +30,7 @@ from .objective import Task
 
 
 @dataclass(frozen=True)
-class SharedMember:
+class SharedMember(HasLevel3):
     """One member of a shared design; attributes have the names they have in `BayesianLSSVC`.
 
     Attributes
@@ -54,26 +54,6 @@ class SharedMember:
     intercept_: float
     zeta_star_: float
     occam: bool
-
-    @property
-    def mu_(self) -> float:
-        """μ_MP."""
-        return self.level3_.level2.mu
-
-    @property
-    def zeta_(self) -> float:
-        """ζ_MP."""
-        return self.level3_.level2.zeta
-
-    @property
-    def gamma_(self) -> float:
-        """γ = ζ/μ."""
-        return self.level3_.level2.gamma
-
-    @property
-    def gamma_eff_(self) -> float:
-        """Effective number of parameters."""
-        return self.level3_.level2.gamma_eff
 
     @property
     def log_evidence_(self) -> float:
