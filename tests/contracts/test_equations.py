@@ -12,7 +12,7 @@ from bayes_lssvm.kernels import RBF, Linear, Polynomial
 from bayes_lssvm.levels import level2
 from bayes_lssvm.levels.fisher import fisher_discriminant
 from bayes_lssvm.levels.level1 import ClassCentres, DualPosterior, PrimalPosterior
-from bayes_lssvm.levels.moderation import class_log_odds, log_odds, probabilities
+from bayes_lssvm.levels.moderation import class_log_odds, discriminant, log_odds, probabilities
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
 from tests.helpers_feature_space import FeatureSpace
 
@@ -58,6 +58,25 @@ def test_linear_kernel_without_regularisation_has_the_direction_of_the_linear_di
     for w in (fisher, machine):
         assert w @ reference > 0
         assert abs(w[0] * reference[1] - w[1] * reference[0]) < 1e-6 * np.linalg.norm(w) * np.linalg.norm(reference)
+
+
+@pytest.mark.parametrize("prior_plus", [0.5, 0.2])
+def test_bias_of_the_linear_discriminant_is_that_of_3_18(prior_plus):
+    """2.4: b = −½ wᵀ(m₊ + m₋) + log P₊/P₋, with the within-class scatter over N − γ_eff for the covariance."""
+    rng = np.random.default_rng(5)
+    y = np.repeat([1.0, -1.0], [20, 60])
+    X = rng.multivariate_normal([0.4, 0.0], [[1.0, 0.6], [0.6, 2.0]], size=80) + np.outer(y, [0.5, -1.0])
+    plus, minus = X[y > 0], X[y < 0]
+    scatter = 19 * np.cov(plus.T) + 59 * np.cov(minus.T)
+    gamma_eff = 3.0  # two weights and the bias
+    w = np.linalg.solve(scatter / (80 - gamma_eff), plus.mean(axis=0) - minus.mean(axis=0))
+    b = -0.5 * w @ (plus.mean(axis=0) + minus.mean(axis=0)) + np.log(prior_plus / (1 - prior_plus))
+    posterior = DualPosterior.from_kernel_matrix(Linear(), X, Linear()(X), y, mu=1e6, zeta=1e13)  # no variance left
+    new = rng.standard_normal((30, 2))
+    found = discriminant(posterior, ClassCentres.from_posterior(posterior, y, gamma_eff), new, prior_plus=prior_plus)
+    scale = (posterior.alpha @ X) @ w / (w @ w)
+    assert scale > 0
+    np.testing.assert_allclose(found.value, scale * (new @ w + b), atol=1e-5 * np.abs(found.value).max())
 
 
 def test_errors_about_the_margin_and_about_the_targets_have_one_sum_of_squares(space):

@@ -19,7 +19,7 @@ from bayes_lssvm.kernels import RBF, Linear
 from bayes_lssvm.levels.fisher import fisher_discriminant, lssvm_scale
 from bayes_lssvm.levels.level1 import ClassCentres, DualPosterior, PrimalPosterior
 from bayes_lssvm.levels.level2 import e_d, e_w, j4, log_evidence, log_evidence_hessian, optimise
-from bayes_lssvm.levels.level3 import evaluate
+from bayes_lssvm.levels.level3 import evaluate, mackay_error_bars
 from bayes_lssvm.levels.moderation import discriminant, log_odds, probabilities
 from bayes_lssvm.levels.solvers import solve_cholesky
 from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
@@ -299,7 +299,11 @@ def test_erratum_5_2_error_bars_are_neither_exact_nor_separable(sigma, mackay, e
     X, y = ripley_standardised
     spectrum = CentredSpectrum.from_kernel_matrix(RBF(sigma)(X), y)
     mode = optimise(spectrum)
-    assert np.sqrt(2 / (mode.gamma_eff - 1)) == pytest.approx(mackay, abs=1e-3)
+    bars = mackay_error_bars(mode)
+    assert bars.log_mu == pytest.approx(mackay, abs=1e-3)
+    assert bars.log_mu == pytest.approx(np.sqrt(2 / (mode.gamma_eff - 1)), rel=1e-12)
+    assert bars.log_zeta == pytest.approx(np.sqrt(2 / (len(y) - mode.gamma_eff)), rel=1e-12)
+    assert bars.correlation == 0.0
     at, h = np.log([mode.mu, mode.zeta]), 1e-3
 
     def value(i, j):

@@ -117,6 +117,18 @@ def test_hessian_error_bars_are_those_of_a_numerical_hessian(name, ripley_standa
 
 
 @pytest.mark.parametrize("name", TABLE)
+def test_mackay_error_bars_count_directions(name, ripley_standardised):
+    """2/σ² is tr H for log μ and tr(I − H) for log ζ, H the hat matrix on centred targets, here by a dense solve."""
+    X, y = ripley_standardised
+    result = evaluate(spectrum_of(TABLE[name][0], ripley_standardised), prior_sd=PRIOR_SD)
+    K = TABLE[name][0](X)
+    M = np.eye(len(y)) - 1.0 / len(y)
+    hat = np.linalg.solve(M @ K @ M + np.eye(len(y)) / result.level2.gamma, M @ K @ M)
+    assert 2.0 / result.mackay.log_mu**2 == pytest.approx(np.trace(hat), rel=1e-8)
+    assert 2.0 / result.mackay.log_zeta**2 == pytest.approx(len(y) - 1 - np.trace(hat), rel=1e-8)
+
+
+@pytest.mark.parametrize("name", TABLE)
 def test_5_2_is_5_3_times_a_constant_of_the_data(name, ripley_standardised):
     """With 4.7, 2μ(E_W + γE_D) = N − 1, what 5.3 drops from 5.2 depends on N and the prior's widths only."""
     spectrum = spectrum_of(TABLE[name][0], ripley_standardised)

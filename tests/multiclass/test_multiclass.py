@@ -124,6 +124,13 @@ def test_error_correcting_code_of_few_classes_is_the_exhaustive_one(n_classes, d
     assert hamming_distances(code)[np.triu_indices(n_classes, 1)].min() == distance == 2 ** (n_classes - 2)
 
 
+def test_error_correcting_codes_take_every_column_where_just_as_many_bits_are_allowed():
+    np.testing.assert_array_equal(error_correcting(4, max_bits=7), code_book("exhaustive", 4))
+    fewer = error_correcting(4, max_bits=6)
+    assert fewer.shape == (4, 6)
+    assert np.all(fewer[0] == -1.0)  # the first class fixes the sign of a column
+
+
 def test_of_three_classes_error_correcting_and_one_versus_all_are_the_same_bits():
     """Why the two columns of Table II agree for bal, iri and win."""
     ova, ecoc = code_book("ova", 3), code_book("ecoc", 3)
@@ -888,6 +895,27 @@ def test_a_bit_with_too_few_points_is_refused_before_work_starts():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesLSSVMWarning)
         assert MulticlassLSSVC("linear", coding="ova").fit(X[rare], labels[rare]).predict_proba(X).shape == (60, 4)
+
+
+def test_subsets_of_three_points_are_enough_for_a_member():
+    code = code_book("ovo", 3)
+    assert [task.bits for task in tasks_of(code, np.array([0, 0, 1]), whole=False)] == [(0,)]
+    assert tasks_of(code, np.array([0, 1]), whole=False) == ()
+    assert tasks_of(code, np.array([0, 0, 0]), whole=False) == ()
+
+
+def test_sizes_of_outputs_only_break_ties_of_hamming_distances():
+    """Distances differ by ½ or more where they differ, however large the outputs are."""
+    rng = np.random.default_rng(8)
+    code = code_book("ovo", 5)
+    outputs = rng.standard_normal((400, code.shape[1])) * 10.0 ** rng.uniform(-2, 4, size=(400, code.shape[1]))
+    signs = np.sign(outputs)
+    distances = np.stack([0.5 * np.abs(signs - word).sum(axis=1) for word in code], axis=1)
+    scores = hamming_scores(code, outputs)
+    for i, j in itertools.permutations(range(5), 2):
+        nearer = distances[:, i] < distances[:, j]
+        assert nearer.any()
+        assert np.all(scores[nearer, i] > scores[nearer, j])
 
 
 def test_subsets_from_which_a_class_is_missing_leave_its_bits_out():

@@ -1,0 +1,76 @@
+"""The map from left-out outputs to probabilities, against a general optimiser and the formulas of its page."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime, minimize
+from scipy.special import expit
+
+from bayes_lssvm.levels.logistic_map import LogisticMap, label_log_odds, left_out_cost
+
+
+def outputs(seed, n=40, sign=1.0):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) < n // 3, 1.0, -1.0)
+    return sign * 0.6 * y + 0.7 * rng.standard_normal(n), y
+
+
+def h(z):
+    """Log softplus(4(1 + z)) − log softplus(4(1 − z)), with thirty digits."""
+    with mpmath.workdps(30):
+        parts = [mpmath.log(mpmath.log1p(mpmath.exp(4 * (1 + side * mpmath.mpf(z))))) for side in (1, -1)]
+        return float(parts[0] - parts[1])
+
+
+def cost(point, z, y):
+    """−log likelihood and −log prior (without its constants) of a and b."""
+    odds = point[0] * np.array([h(v) for v in z]) + point[1]
+    classes = np.log(np.sum(y > 0) / np.sum(y < 0))
+    prior = 0.5 * ((point[0] - 1.0) / 4.0) ** 2 + 0.5 * ((point[1] - classes) / 3.0) ** 2
+    return -np.sum(np.log(expit(y * odds))) + prior
+
+
+@pytest.mark.parametrize("z", [-20.0, -3.0, -1.0, -0.3, 0.0, 0.9, 1.0, 4.0, 15.0])
+def test_log_odds_of_labels(z):
+    assert label_log_odds(np.array([z]))[0] == pytest.approx(h(z), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_cost_and_slopes_of_left_out_outputs(seed):
+    z, y = outputs(seed)
+    best = minimize(cost, [1.0, 0.0], args=(z, y), method="BFGS", options={"gtol": 1e-8})
+    value, slopes = left_out_cost(z, y)
+    assert best.x[0] > 0.0
+    assert value == pytest.approx(best.fun, abs=1e-8)
+    assert slopes == pytest.approx(approx_fprime(z, lambda z: left_out_cost(z, y)[0], 1e-6), abs=1e-4)
+
+
+def test_outputs_that_point_the_wrong_way_are_not_turned_round():
+    z, y = outputs(3, sign=-1.0)
+    share = np.mean(y > 0)
+    value, slopes = left_out_cost(z, y)
+    expected = -len(y) * (share * np.log(share) + (1 - share) * np.log(1 - share)) + 0.5 * (1.0 / 4.0) ** 2
+    assert value == pytest.approx(expected, abs=1e-9)
+    assert np.all(slopes == 0.0)
+    found = LogisticMap.fit(z, np.ones_like(z), y)
+    assert (found.slope, found.offset) == (0.0, pytest.approx(np.log(share / (1 - share))))
+
+
+def test_the_fitted_map_and_where_it_shrinks():
+    z, y = outputs(4)
+    variances = np.linspace(0.1, 0.5, len(z))
+    best = minimize(cost, [1.0, 0.0], args=(z, y), method="BFGS", options={"gtol": 1e-8})
+    found = LogisticMap.fit(z, variances, y)
+    assert (found.slope, found.offset) == pytest.approx(tuple(best.x), abs=1e-5)
+    assert found.largest_variance == 0.5
+    assert found.bound == pytest.approx(2.0 * np.log(41.0))
+    classes = np.log(np.sum(y > 0) / np.sum(y < 0))
+    assert found.class_log_odds == pytest.approx(classes)
+    inside = found.slope * h(0.4) + found.offset
+    odds = found.log_odds(np.array([0.4, 0.4, 0.4, 400.0, -400.0]), np.array([0.0, 0.5, 2.5, 0.1, 0.1]))
+    assert odds[:2] == pytest.approx([inside, inside])
+    factor = np.sqrt(1.0 + np.pi / 8.0 * (2.0 * found.slope) ** 2 * 2.0)
+    assert odds[2] == pytest.approx(classes + (inside - classes) / factor)
+    assert odds[3:] == pytest.approx([found.bound, -found.bound])

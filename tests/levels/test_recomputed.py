@@ -1,0 +1,151 @@
+"""Levels 2 and 3 recomputed from dense matrices: what no other test looks at from outside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize, minimize_scalar
+from scipy.stats import multivariate_normal
+
+from bayes_lssvm.kernels import RBF, Linear
+from bayes_lssvm.levels.level1 import DualPosterior
+from bayes_lssvm.levels.level2 import at_gamma, j4, log_evidence, log_evidences, optimise
+from bayes_lssvm.levels.level2_posterior import most_probable
+from bayes_lssvm.levels.level3 import log_occam, mackay_error_bars, occam_slope
+from bayes_lssvm.levels.objective import BOUNDARY_MARGIN, Objective
+from bayes_lssvm.linalg.spectrum import CentredSpectrum
+from bayes_lssvm.priors import Box, Normal
+
+
+def problem(seed=0, n=18):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, np.sin(1.5 * X[:, 0]) + 0.4 * rng.normal(size=n) + 0.7
+
+
+def dense_log_evidence(kernel, X, y, mu, zeta):
+    """Contrasts of y are Normal with covariance TᵀKT/μ + I/ζ; the flat bias leaves 1/√N."""
+    n = len(y)
+    T = np.linalg.svd(np.eye(n) - 1.0 / n)[0][:, : n - 1]
+    covariance = T.T @ kernel(X) @ T / mu + np.eye(n - 1) / zeta
+    return float(multivariate_normal(np.zeros(n - 1), covariance).logpdf(T.T @ y) - 0.5 * np.log(n))
+
+
+def test_many_pairs_are_the_pairs_one_by_one():
+    X, y = problem()
+    spectrum = CentredSpectrum.from_kernel_matrix(RBF(1.2)(X), y)
+    rng = np.random.default_rng(1)
+    log_mu, log_zeta = rng.normal(size=(2, 2100))
+    found = log_evidences(spectrum, log_mu, log_zeta)
+    assert found.shape == (2100,)
+    for i in (0, 999, 1000, 1001, 1999, 2000, 2099):
+        expected = dense_log_evidence(RBF(1.2), X, y, np.exp(log_mu[i]), np.exp(log_zeta[i]))
+        assert found[i] == pytest.approx(expected, abs=1e-9)
+    beyond = np.log(spectrum.gamma_max) + np.array([10.0, 13.0])  # γ held, μ as given
+    assert np.ptp(log_evidences(spectrum, np.zeros(2), beyond)) < 1e-6
+
+
+def test_evidence_given_gamma_has_the_best_mu():
+    X, y = problem(2)
+    kernel = RBF(0.9)
+    found = Objective(X, y).joint(kernel, np.log(7.0))
+    best = minimize_scalar(lambda u: -dense_log_evidence(kernel, X, y, np.exp(u), 7.0 * np.exp(u)), bounds=(-5, 5))
+    assert found.value == pytest.approx(-best.fun, abs=1e-6)
+    ends = [Objective(X, y).joint(kernel, np.log(7.0) + h).value for h in (1e-4, -1e-4)]
+    assert found.gradient[0] == pytest.approx((ends[0] - ends[1]) / 2e-4, abs=1e-6)
+
+
+def test_level_2_at_a_given_gamma_and_mu():
+    X, y = problem(3)
+    spectrum = CentredSpectrum.from_kernel_matrix(RBF(1.1)(X), y)
+    best = at_gamma(spectrum, 4.0)
+    assert best.mu == pytest.approx(minimise_mu(spectrum, 4.0), rel=1e-5)
+    assert best.log_gain == pytest.approx(log_evidence(spectrum, best.mu, best.zeta) - noise_alone(y), abs=1e-8)
+    assert best.modes == ((4.0, pytest.approx(j4(spectrum, 4.0)[0])),)
+    given = at_gamma(spectrum, 4.0, 0.3)
+    assert (given.mu, given.zeta) == pytest.approx((0.3, 1.2))
+    assert given.log_evidence == pytest.approx(dense_log_evidence(RBF(1.1), X, y, 0.3, 1.2), abs=1e-9)
+    assert at_gamma(spectrum, 10.0 * spectrum.gamma_max).status == "interpolation"
+
+
+def minimise_mu(spectrum, gamma):
+    found = minimize_scalar(lambda u: -log_evidence(spectrum, np.exp(u), gamma * np.exp(u)), bounds=(-8, 8))
+    return float(np.exp(found.x))
+
+
+def noise_alone(y):
+    """The largest evidence of a model without inputs: N − 1 contrasts of one variance."""
+    n, s2 = len(y), np.var(y, ddof=1)
+    return -0.5 * (n - 1) * (np.log(2.0 * np.pi * s2) + 1.0) - 0.5 * np.log(n)
+
+
+def test_the_gain_is_over_noise_alone():
+    X, y = problem(4, 30)
+    found = optimise(CentredSpectrum.from_kernel_matrix(RBF(1.0)(X), y))
+    assert found.status == "interior"
+    assert found.log_gain == pytest.approx(found.log_evidence - noise_alone(y), abs=1e-8)
+
+
+@pytest.mark.parametrize("priors", [(Normal(0.0, 1.5), Normal(1.0, 0.7)), (Normal(-1.0, 3.0), Box(-6.0, 6.0))])
+def test_laplace_at_the_mode_with_priors(priors):
+    X, y = problem(5, 25)
+    spectrum = CentredSpectrum.from_kernel_matrix(RBF(1.3)(X), y)
+
+    def cost(x):
+        own = sum(float(p.log_density(v)) for p, v in zip(priors, x, strict=True))
+        return -dense_log_evidence(RBF(1.3), X, y, *np.exp(x)) - own
+
+    best = minimize(cost, [0.0, 0.5], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-12, "maxiter": 2000})
+    found = most_probable(spectrum, *priors)
+    assert found.has_mode
+    assert found.log_density == pytest.approx(-best.fun, abs=1e-9)
+    assert np.log([found.level2.mu, found.level2.zeta]) == pytest.approx(best.x, abs=1e-4)
+    h, eye = 1e-3, np.eye(2)
+    hessian = [
+        [
+            sum(i * j * cost(best.x + h * (i * eye[a] + j * eye[b])) for i in (1, -1) for j in (1, -1)) / (4 * h**2)
+            for b in range(2)
+        ]
+        for a in range(2)
+    ]
+    assert found.precision == pytest.approx(np.array(hessian), abs=1e-4)
+    volume = np.log(2.0 * np.pi) - 0.5 * np.linalg.slogdet(np.array(hessian))[1]
+    assert found.log_evidence == pytest.approx(-best.fun + volume, abs=1e-4)
+
+
+def test_the_slope_of_the_occam_factor_and_its_caps():
+    X, y = problem(6, 40)
+    spectrum = CentredSpectrum.from_kernel_matrix(RBF(1.0)(X), y)
+    one, two = (at_gamma(spectrum, g) for g in (3.0, 3.0003))
+    for widths in ((9.0, 9.0), (1e-3, 9.0), (9.0, 1e-3), (1e-3, 1e-3)):
+        difference = log_occam(two, widths).total - log_occam(one, widths).total
+        assert occam_slope(one, widths) * (two.gamma_eff - one.gamma_eff) == pytest.approx(difference, rel=1e-3)
+    bars = mackay_error_bars(one)
+    parts = log_occam(one, (2.0, 5.0))
+    assert parts.log_mu == pytest.approx(np.log(bars.log_mu / 2.0))
+    assert parts.log_zeta == pytest.approx(np.log(bars.log_zeta / 5.0))
+    assert not parts.capped
+    assert log_occam(one, (9.0, 1e-3)) == (pytest.approx(np.log(bars.log_mu / 9.0)), 0.0, True)
+
+
+def test_an_end_of_the_range_is_behind_by_the_margin():
+    rng = np.random.default_rng(7)
+    X, noise = rng.normal(size=(20, 2)), rng.normal(size=20)
+    found = Objective(X, noise, occam=False).evaluate(Linear())
+    assert found.level2.at_boundary
+    assert found.rank == pytest.approx(found.value - BOUNDARY_MARGIN)
+    inside = Objective(*problem(8, 25), occam=False).evaluate(RBF(1.0))
+    assert inside.rank == inside.value
+
+
+def test_left_out_moments_of_the_dual_posterior():
+    X, y = problem(9, 12)
+    kernel, mu, zeta = RBF(0.8), 0.6, 3.0
+    posterior = DualPosterior.from_kernel_matrix(kernel, X, kernel(X), y, mu=mu, zeta=zeta)
+    outputs, variances = posterior.left_out_moments(y)
+    for i in range(len(y)):
+        rest = np.delete(np.arange(len(y)), i)
+        other = DualPosterior.from_kernel_matrix(kernel, X[rest], kernel(X[rest]), y[rest], mu=mu, zeta=zeta)
+        mean, variance = other.latent_moments(X[i : i + 1])
+        assert outputs[i] == pytest.approx(mean[0], abs=1e-9)
+        assert variances[i] == pytest.approx(variance[0], abs=1e-9)
