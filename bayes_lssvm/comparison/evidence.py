@@ -23,12 +23,13 @@ from scipy.special import logsumexp
 from tqdm.auto import tqdm
 
 from ..base.typing import Array
+from ..evidence.laplace import Mode
 from ..kernels import Kernel
+from ..marginal.draws.adaptive import integrate_by_draws
 from ..marginal.rules.lattice import integrate_on_lattice
 from ..priors import HyperPrior, LogPrior, as_hyper_prior
-from .draws import integrate_by_draws
 from .integrand import Integrand, default_priors
-from .peaks import Peak, Spread, find_peaks
+from .peaks import Spread, find_peaks
 from .problem import Problem
 
 Prior = HyperPrior | LogPrior | None
@@ -142,12 +143,12 @@ def kernel_evidence(
     return by_draws if by_lattice is None or by_draws.error < by_lattice.error else by_lattice
 
 
-def _by_lattice(integrand: Integrand, peaks: tuple[Peak, ...], spread: Spread) -> KernelEvidence:
+def _by_lattice(integrand: Integrand, peaks: tuple[Mode, ...], spread: Spread) -> KernelEvidence:
     scale = np.asarray(np.linalg.cholesky(_covariance(integrand, peaks, spread)))
     # a plain of the prior's size may lie as much deeper below the peak as it is larger
     deeper = max(float(np.log(spread.sd).sum() - np.log(np.diag(scale)).sum()), 0.0)
     found = integrate_on_lattice(
-        lambda z: integrand(z).log_density,
+        integrand.log_density,
         peaks[0].position,
         scale,
         tolerance=_LATTICE_TOLERANCE,
@@ -162,13 +163,13 @@ def _by_lattice(integrand: Integrand, peaks: tuple[Peak, ...], spread: Spread) -
     return _result(integrand, peaks, "lattice", found.log_integral, error, found.points, weights)
 
 
-def _covariance(integrand: Integrand, peaks: tuple[Peak, ...], spread: Spread) -> Array:
+def _covariance(integrand: Integrand, peaks: tuple[Mode, ...], spread: Spread) -> Array:
     """What sets the steps of the lattice: at a mode of one parameter, of some draws for two, whose posterior is often
     far wider in places than at its mode.
     """
     if integrand.dimension == 1:
         return peaks[0].covariance
-    found = integrate_by_draws(integrand, peaks, spread, tolerance=0.0, most=_SOME, rng=np.random.default_rng(0))
+    found = integrate_by_draws(integrand, peaks, spread.sd, tolerance=0.0, most=_SOME, rng=np.random.default_rng(0))
     weights = np.exp(found.log_weights)
     centred = found.points - weights @ found.points
     covariance = centred.T @ (weights[:, None] * centred)
@@ -178,7 +179,7 @@ def _covariance(integrand: Integrand, peaks: tuple[Peak, ...], spread: Spread) -
 
 def _by_draws(
     integrand: Integrand,
-    peaks: tuple[Peak, ...],
+    peaks: tuple[Mode, ...],
     spread: Spread,
     tolerance: float,
     draws: int,
@@ -187,13 +188,15 @@ def _by_draws(
 ) -> KernelEvidence:
     rng = np.random.default_rng(seed)
     with tqdm(desc="kernels integrated", unit="", disable=None if progress else True, leave=False) as bar:
-        found = integrate_by_draws(integrand, peaks, spread, tolerance=tolerance, most=draws, rng=rng, tick=bar.update)
+        found = integrate_by_draws(
+            integrand, peaks, spread.sd, tolerance=tolerance, most=draws, rng=rng, tick=bar.update
+        )
     return _result(integrand, peaks, "draws", found.log_integral, found.error, found.points, np.exp(found.log_weights))
 
 
 def _result(
     integrand: Integrand,
-    peaks: tuple[Peak, ...],
+    peaks: tuple[Mode, ...],
     method: str,
     log_integral: float,
     error: float,

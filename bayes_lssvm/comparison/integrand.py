@@ -120,8 +120,12 @@ class Integrand:
                 self.known[key] = Value(-np.inf, 0.0)
         return self.known[key]
 
-    def value(self, z: Array) -> Value:
+    def log_density(self, z: Array) -> float:
         """The log density at one point."""
+        return self(z).log_density
+
+    def value(self, z: Array) -> Value:
+        """The log density at one point and its error, computed anew."""
         own = float(self.log_prior(z))
         if not np.isfinite(own):
             return Value(-np.inf, 0.0)

@@ -14,8 +14,10 @@ from scipy.stats import qmc
 
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import Array
+from ..evidence.laplace import Mode
 from ..search.climb import Stop, climb
 from ..search.starts import distinct
+from ..search.volume import bounded_gaussian
 
 if TYPE_CHECKING:
     from .integrand import Integrand
@@ -27,24 +29,6 @@ _HOPELESS = 20.0  # nats behind the best start
 _STEP = 1e-3
 _APART = 20.0  # of starts, in units of what tells optima apart: one log parameter
 _CLIMB = Stop(1e-9, 1e-3, 60)
-_FLATTEST = 1.5  # prior standard deviations, of a direction of which the data say nothing
-
-
-@dataclass(frozen=True)
-class Peak:
-    """A mode in the free coordinates of an integrand.
-
-    Attributes
-    ----------
-    position : array of shape (P,)
-    covariance : array of shape (P, P)
-    log_mass : float
-        Laplace's approximation of the integral over this mode.
-    """
-
-    position: Array
-    covariance: Array
-    log_mass: float
 
 
 @dataclass(frozen=True)
@@ -61,7 +45,7 @@ class Spread:
         return cls(draws.mean(axis=0), draws.std(axis=0))
 
 
-def find_peaks(integrand: Integrand, spread: Spread) -> tuple[Peak, ...]:
+def find_peaks(integrand: Integrand, spread: Spread) -> tuple[Mode, ...]:
     """The modes that were climbed to, the one of the largest mass first."""
     box = np.stack([spread.mean - _FARTHEST * spread.sd, spread.mean + _FARTHEST * spread.sd], axis=1)
     starts = _starts(integrand, spread, box)
@@ -86,15 +70,10 @@ def _starts(integrand: Integrand, spread: Spread, box: Array) -> Array:
     return np.clip(np.vstack([[integrand.coordinates(row) for row in own], spread.mean, probes]), *box.T)
 
 
-def _peak(integrand: Integrand, z: Array, value: float, spread: Spread) -> Peak:
+def _peak(integrand: Integrand, z: Array, value: float, spread: Spread) -> Mode:
     """The Gaussian at a mode: minus the Hessian by differences of the gradient, nowhere flatter than the prior."""
-    P = len(z)
-    precision = np.zeros((P, P))
-    for i, step in enumerate(_STEP * np.eye(P)):
+    precision = np.zeros((len(z), len(z)))
+    for i, step in enumerate(_STEP * np.eye(len(z))):
         precision[i] = (integrand.laplace(z - step)[1] - integrand.laplace(z + step)[1]) / (2.0 * _STEP)
-    scaled = 0.5 * (precision + precision.T) * np.outer(spread.sd, spread.sd)
-    curvatures, axes = np.linalg.eigh(scaled)
-    curvatures = np.maximum(curvatures, _FLATTEST**-2)
-    covariance = (axes / curvatures) @ axes.T * np.outer(spread.sd, spread.sd)
-    log_volume = 0.5 * P * np.log(2.0 * np.pi) + 0.5 * float(np.linalg.slogdet(covariance)[1])
-    return Peak(z, covariance, value + log_volume)
+    covariance, log_volume = bounded_gaussian(precision, spread.sd)
+    return Mode(z, value, covariance, value + log_volume)

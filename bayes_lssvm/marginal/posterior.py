@@ -52,8 +52,7 @@ class HyperPosterior(PosteriorState):
         log p(D | H): weights, bias and hyperparameters integrated out, all constants kept.
     log_evidence_error : float
         What the method knows of its error: the change at the last refinement of a rule, the standard error of an
-        estimate from draws, the difference of two designs (no bound) for "ccd", nan for an approximation that cannot
-        tell; and log(1 + tail).
+        estimate from draws (2½ of them for "ccd"), nan for an approximation that cannot tell; and log(1 + tail).
     tail : float
         What may be missing at the ends of the ranges of γ and of the kernel's parameter, over the evidence; nan for an
         approximation that does not look there.

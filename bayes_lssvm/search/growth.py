@@ -21,6 +21,7 @@ from ..levels.objective import Evaluation, Objective
 from .climb import Stop, climb
 from .starts import rank_or_nothing, spread_subset
 from .structure import Move, Part, Structure, bare
+from .volume import bounded_gaussian
 
 __all__ = ["BudgetSpentError", "Growth", "Scored"]
 
@@ -34,7 +35,6 @@ _APART = 0.15
 _HOPELESS = 100.0  # nats of the best start behind the best structure
 _CLIMB = Stop(1e-6, 2e-2, 50)
 _STEP = 1e-3
-_FLATTEST = 1.5  # prior standard deviations, of a direction of which the data say nothing
 
 
 class BudgetSpentError(RuntimeError):
@@ -166,7 +166,7 @@ class Growth:
         end = climb(density, start, kernel.log_bounds(self.X), _CLIMB)
         slope = density(end.position)[1]
         precision = [slope - density(end.position + step)[1] for step in _STEP * np.eye(len(start))]
-        volume = _log_volume(np.stack(precision) / _STEP, kernel.log_prior(self.X)[:, 1])
+        _, volume = bounded_gaussian(np.stack(precision) / _STEP, kernel.log_prior(self.X)[:, 1])
         return Scored(structure.with_log_params(end.position), end.value + volume)
 
 
@@ -196,10 +196,3 @@ def _with(x: Array, place: slice, values: Array) -> Array:
     rows = np.tile(x, (len(values), 1))
     rows[:, place] = values
     return rows
-
-
-def _log_volume(precision: Array, sd: Array) -> float:
-    """½P log 2π − ½ log det A, A in units of the prior's standard deviations bounded from below."""
-    scaled = 0.5 * (precision + precision.T) * np.outer(sd, sd)
-    curvatures = np.maximum(np.linalg.eigvalsh(scaled), _FLATTEST**-2)
-    return float(0.5 * len(sd) * np.log(2.0 * np.pi) - 0.5 * np.log(curvatures).sum() + np.log(sd).sum())

@@ -74,10 +74,13 @@ def by_design(request: Request, record: dict[str, Any]) -> HyperPosterior:
         )
     request.prior.require_proper(request.n_kernel, "ccd")
     modes = find_modes(request.density)
-    rule = central_composite(request.density, modes[0], progress=request.progress)
+    rule = central_composite(request.density, modes, seed=request.seed, progress=request.progress)
     warn_of_tail(rule.tail)
     posterior = _from_rule(request, rule, "ccd", record, _exact_conditionals(request, rule))
-    posterior.diagnostics.update(n_modes=len(modes), log_evidence_laplace=modes[0].log_mass)
+    by_nodes = float(logsumexp([node.log_weight for node in rule.nodes]))
+    posterior.diagnostics.update(
+        n_modes=len(modes), log_evidence_laplace=modes[0].log_mass, log_evidence_design=by_nodes
+    )
     return posterior
 
 
@@ -121,7 +124,8 @@ def _from_rule(
         log_weights.append(logs[kept])
     weights = np.exp(np.concatenate(log_weights) - top)
     thetas = np.array([node.kernel.log_params[:free] for node in rule.nodes])
-    shares = np.exp(np.array([node.log_weight for node in rule.nodes]) - rule.log_evidence)
+    shares = np.array([node.log_weight for node in rule.nodes])
+    shares = np.exp(shares - logsumexp(shares))
     at_nodes = among_kernels(thetas, shares / shares.sum(), conditionals)
     draw = at_nodes
     if rule.positions is not None and len(rule.nodes) > 1:

@@ -2,31 +2,30 @@
 
 The first proposal is a mixture of Student distributions at the modes, with a fifth of it from the prior, so that no
 weight exceeds five times the largest likelihood. After each batch a mixture of Gaussians is fitted to the weighted
-draws, and the next batch comes from Student distributions in its place. All draws count, each with the density of the
-mixture of all proposals (Veach and Guibas 1995; Cappé et al. 2004):
+draws, and the next batch comes from Student distributions in its place (Cappé et al. 2004):
 
-    p(D | H) ≈ 1/n Σ_i f(z_i)/q(z_i),    q = Σ_b (n_b/n) q_b.
+    p(D | H) ≈ 1/n Σ_i f(z_i)/q_b(i)(z_i),    z_i ~ q_b(i).
 
-The points are scrambled Sobol points carried to the proposal, so that the standard error of independent draws, which is
-what is reported, is on the safe side.
+The first batch only teaches. Every other draw is weighed with the proposal that it came from, which was there before
+it: the estimate is then unbiased. With the mixture of all proposals as the denominator it is not: a proposal that was
+fitted to draws is higher where they are than elsewhere, so that their weights come out too small (of 200 known
+integrals 91 % were estimated too low). The points are scrambled Sobol points carried to the proposal, so that the
+standard error of independent draws, which is what is reported, is on the safe side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import gammaln, logsumexp, ndtri
 from scipy.stats import chi2, qmc
 from sklearn.mixture import GaussianMixture
 
-from ..base.typing import Array
-
-if TYPE_CHECKING:
-    from .integrand import Integrand
-    from .peaks import Peak, Spread
+from ...base.typing import Array
+from ...evidence.laplace import Mode
 
 _DEGREES = 5.0
 _FROM_PRIOR = 0.2
@@ -35,6 +34,23 @@ _BATCH = 256
 _COMPONENTS = 4
 _STANDARD_ERRORS = 2.5  # that the declared error stands for
 _WIDEST_KERNEL = 0.1  # of a prior's standard deviation: what keeps a fitted Gaussian from collapsing
+
+
+class Integrand(Protocol):
+    """A likelihood times a proper prior, over P coordinates."""
+
+    @property
+    def dimension(self) -> int:
+        """P."""
+
+    def log_density(self, z: Array) -> float:
+        """Log of the product at one point of shape (P,)."""
+
+    def log_prior(self, z: Array) -> Array:
+        """Log of the prior at points of shape (…, P)."""
+
+    def prior_draws(self, n: int, rng: np.random.Generator) -> Array:
+        """Draws of shape (n, P) from the prior."""
 
 
 class Proposal(NamedTuple):
@@ -97,51 +113,59 @@ class DrawnIntegral:
 
 def integrate_by_draws(
     integrand: Integrand,
-    peaks: tuple[Peak, ...],
-    spread: Spread,
+    modes: tuple[Mode, ...],
+    sd: Array,
     *,
     tolerance: float,
     most: int,
+    batch: int = _BATCH,
     rng: np.random.Generator,
     tick: Callable[[], object] | None = None,
 ) -> DrawnIntegral:
-    """Batches of draws until the declared error is below the tolerance, or there are `most` of them."""
-    proposals, points, values = [_first(integrand, peaks)], [], []
-    size = min(_BATCH, most)
+    """Batches of draws until the declared error is below the tolerance, or there are `most` of them.
+
+    `modes` are where the first proposals stand, and `sd` of shape (P,) is the prior's standard deviations.
+    """
+    size, spent = min(batch, most), 0
+    proposal, points, ratios = _first(integrand, modes), np.empty((0, integrand.dimension)), np.empty(0)
     while True:
-        batch = proposals[-1].draw(size, integrand, rng)
-        points.append(batch)
-        for z in batch:
-            values.append(integrand(z).log_density)
+        drawn = proposal.draw(size, integrand, rng)
+        values = np.empty(size)
+        for i, z in enumerate(drawn):
+            values[i] = integrand.log_density(z)
             if tick is not None:
                 tick()
-        found = _weighed(np.vstack(points), np.array(values), proposals)
-        if (len(proposals) > 1 and found.error <= tolerance) or len(values) + size > most:
+        points, ratios = np.vstack([points, drawn]), np.append(ratios, values - proposal.log_density(drawn))
+        spent += size
+        found = _weighed(points, ratios)
+        if (spent > size and found.error <= tolerance) or spent + size > most:
             return found
-        proposals.append(_learnt(integrand, found, spread, rng))
+        proposal = _learnt(integrand, found, sd, rng)
+        if spent == size:
+            points, ratios = points[:0], ratios[:0]
 
 
-def _first(integrand: Integrand, peaks: tuple[Peak, ...]) -> Proposal:
-    shares = np.exp(np.array([peak.log_mass - peaks[0].log_mass for peak in peaks]))
+def _first(integrand: Integrand, modes: tuple[Mode, ...]) -> Proposal:
+    shares = np.exp(np.array([mode.log_mass - modes[0].log_mass for mode in modes]))
     shares = np.maximum(shares / shares.sum(), _LEAST_SHARE)
-    factors = np.stack([np.linalg.cholesky(peak.covariance) for peak in peaks])
-    return Proposal(shares / shares.sum(), np.stack([p.position for p in peaks]), factors, integrand.log_prior)
+    factors = np.stack([np.linalg.cholesky(mode.covariance) for mode in modes])
+    return Proposal(shares / shares.sum(), np.stack([mode.position for mode in modes]), factors, integrand.log_prior)
 
 
-def _weighed(points: Array, values: Array, proposals: list[Proposal]) -> DrawnIntegral:
-    log_q = logsumexp([q.log_density(points) for q in proposals], axis=0) - np.log(len(proposals))
-    raw = values - log_q
-    log_sum = float(logsumexp(raw))
-    ratio, n = np.exp(raw - log_sum) * len(raw), len(raw)
+def _weighed(points: Array, log_ratios: Array) -> DrawnIntegral:
+    log_sum, n = float(logsumexp(log_ratios)), len(log_ratios)
+    ratio = np.exp(log_ratios - log_sum) * n
     error = _STANDARD_ERRORS * float(ratio.std(ddof=1)) / np.sqrt(n)
-    return DrawnIntegral(log_sum - float(np.log(n)), error, points, raw - log_sum, float(n**2 / (ratio**2).sum()))
+    return DrawnIntegral(
+        log_sum - float(np.log(n)), error, points, log_ratios - log_sum, float(n**2 / (ratio**2).sum())
+    )
 
 
-def _learnt(integrand: Integrand, found: DrawnIntegral, spread: Spread, rng: np.random.Generator) -> Proposal:
+def _learnt(integrand: Integrand, found: DrawnIntegral, sd: Array, rng: np.random.Generator) -> Proposal:
     """Student distributions in the place of the Gaussians of a mixture that is fitted to the draws so far."""
     weights = np.exp(found.log_weights)
-    chosen = found.points[rng.choice(len(weights), size=4 * _BATCH, p=weights / weights.sum())] / spread.sd
+    chosen = found.points[rng.choice(len(weights), size=4 * _BATCH, p=weights / weights.sum())] / sd
     count = max(1, min(_COMPONENTS, int(found.effective_size / (4.0 * integrand.dimension))))
     fitted = GaussianMixture(count, reg_covar=_WIDEST_KERNEL**2, random_state=int(rng.integers(2**31))).fit(chosen)
-    factors = np.linalg.cholesky(fitted.covariances_) * spread.sd[:, None]
-    return Proposal(np.maximum(fitted.weights_, 1e-6), fitted.means_ * spread.sd, factors, integrand.log_prior)
+    factors = np.linalg.cholesky(fitted.covariances_) * sd[:, None]
+    return Proposal(np.maximum(fitted.weights_, 1e-6), fitted.means_ * sd, factors, integrand.log_prior)
