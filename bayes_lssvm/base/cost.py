@@ -18,9 +18,9 @@ from .errors import LongFitWarning, warn
 
 WORTH_SAYING = 10.0  # seconds
 MATRICES = 4.0  # of N × N doubles at the peak of a fit, measured as 3.7
-# Cholesky factorisations in a default fit, measured at N = 500 to 4000: of kernels with at most one parameter, and for
-# each parameter more
-_FACTORISATIONS, _FOR_A_PARAMETER = 100.0, 15.0
+# Cholesky factorisations in a default fit, measured at N = 500 to 4000: of kernels without a parameter, with one, and
+# for each parameter more
+_HELD, _FACTORISATIONS, _FOR_A_PARAMETER = 10.0, 100.0, 75.0
 _TIMED = 512
 _PASSES, _FLOPS_OF_A_PASS = 9.0, 4.0  # passes over all rows in a design, and flops for each row and pair of landmarks
 
@@ -64,7 +64,7 @@ def seconds_a_flop() -> float:
 def exact_cost(rows: Iterable[int], parameters: int) -> Cost:
     """Of members with these numbers of rows, one after the other, and kernels with this number of parameters."""
     rows = list(rows)
-    count = _FACTORISATIONS + _FOR_A_PARAMETER * max(0, parameters - 1)
+    count = _FACTORISATIONS + _FOR_A_PARAMETER * (parameters - 1) if parameters else _HELD
     flops = count / 3.0 * sum(float(n) ** 3 for n in rows)
     return Cost(flops * seconds_a_flop(), 8.0 * MATRICES * max(rows) ** 2)
 
