@@ -17,13 +17,14 @@ from ..base.provenance import provenance
 from ..base.scikit import check_classification_targets, validate_data
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
-from ..fixed_size.blocks import of_arrays, of_reader
+from ..fixed_size.blocks import ROWS, of_arrays, of_reader
 from ..fixed_size.convergence import Convergence, convergence
 from ..fixed_size.design import Design, Settings, design, priors_of, shares
 from ..fixed_size.features import ExplicitMap, FeatureMap, NystromMap, in_blocks
 from ..fixed_size.landmarks import check_landmarks
+from ..fixed_size.mixture import Mixture, Node
 from ..fixed_size.objective import posteriors_of, tasks_of
-from ..fixed_size.passes import Collect, Encoding, Local, OnDask, Runner, TakeALook, merge_looks
+from ..fixed_size.passes import Encoding, Local, OnDask, Runner, TakeALook, merge_looks
 from ..fixed_size.posterior import FixedSizePosterior
 from ..fixed_size.sample import Look
 from ..fixed_size.statistics import Statistics
@@ -63,6 +64,7 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
     _classes: ClassVar[bool]
 
     low_rank_: Design
+    mixture_: Mixture | None
     members_: list[Any]
     posteriors_: list[tuple[tuple[int, ...], FixedSizePosterior]]
     kernel_: Kernel
@@ -72,6 +74,7 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
     landmarks: Any
     refine: bool
     polish: bool
+    integrate: bool
     prior: Any
     random_state: int
 
@@ -138,9 +141,7 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
             return self._fitted(Local(of_arrays(X, y)), None, classes=np.unique(np.asarray(classes)))
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=not self._classes, reset=False)
         runner = Local(of_arrays(X, y))
-        look = self._look(runner)
-        work = Collect(self.low_rank_.features, self.low_rank_.encoding, len(self.low_rank_.statistics.squares) > 1)
-        self.low_rank_ = self.low_rank_.with_rows(runner(work, Statistics.merge, "statistics"), look)
+        self.low_rank_ = self.low_rank_.with_rows(runner, self._look(runner))
         self._publish()
         return self
 
@@ -173,7 +174,9 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
                 "BayesianLSSVC and BayesianLSSVR do the same with less work.",
                 BayesLSSVMWarning,
             )
-        settings = Settings(kernel, self.landmarks, n_landmarks, self.refine, self.polish, given, self.random_state)
+        settings = Settings(
+            *(kernel, self.landmarks, n_landmarks, self.refine, self.polish, given, self.random_state, self.integrate)
+        )
         self.low_rank_ = design(settings, runner, look, encoding, code)
         self._publish()
         self.provenance_ = provenance(settings=self.get_params(deep=False), data=(look.X, look.y))
@@ -226,6 +229,7 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
         self.log_evidence_ = float(sum(member.log_evidence_ for member in self.members_))
         self.log_evidence_lower_ = float(sum(member.log_evidence_lower_ for member in self.members_))
         self._priors = priors
+        self.mixture_ = Mixture.of(design.nodes, code, priors) if design.nodes else None
 
     def _warn(self) -> None:
         idle = [bit for bit, member in enumerate(self.members_) if member.level3_.level2.status == "no signal"]
@@ -263,6 +267,11 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
         inputs = self._new_inputs(X)
         shape = (len(inputs), len(self.members_))
         z, variance = np.empty(shape), np.empty(shape)
+        if self.mixture_ is not None:
+            for start in range(0, len(inputs), ROWS):
+                part = slice(start, start + ROWS)
+                z[part], variance[part] = self.mixture_.moments(inputs[part])
+            return z, variance
         for rows, phi in in_blocks(self.low_rank_.features, inputs):
             diagonal = self.kernel_.diag(inputs[rows])
             for bits, posterior in self.posteriors_:
@@ -285,7 +294,14 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
         arrays["labels" if self._classes else "targets"] = self._sample_targets()
         if design.code is not None:
             arrays["code_book"] = design.code
-        return surface_state(self) | State(header, arrays) | design.statistics.state()
+        nodes = []
+        for k, node in enumerate(design.nodes):
+            own = node.statistics.state()
+            nodes.append(own.header | {"kernel": node.features.kernel.to_dict(), "log_step": node.log_step})
+            arrays |= {f"node{k}/{name}": array for name, array in own.arrays.items()}
+            if isinstance(node.features, NystromMap):
+                arrays[f"node{k}/landmarks"] = node.features.Z
+        return surface_state(self) | State(header | {"nodes": nodes}, arrays) | design.statistics.state()
 
     def _sample_targets(self) -> AnyArray:
         look = self.low_rank_.look
@@ -320,8 +336,25 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
             *(arrays["sample"], targets, order.view(np.uint64)),
         )
         encoding = Encoding(self.standardiser_, self.classes_ if self._classes else None)
-        self.low_rank_ = Design(features, encoding, code, statistics, look, int(header["n_passes"]))
+        nodes = tuple(
+            _node(features, state.below(f"node{k}/", own), d) for k, own in enumerate(header.get("nodes", []))
+        )
+        self.low_rank_ = Design(features, encoding, code, statistics, look, int(header["n_passes"]), nodes)
         self._publish()
+
+
+def _node(features: FeatureMap, state: State, d: int) -> Node:
+    """A kernel of the mixture, with the landmarks of all."""
+    kernel = kernel_from_dict(state.header["kernel"])
+    kernel.check_width(d)
+    own: FeatureMap = replace(features, kernel=kernel)
+    if isinstance(features, NystromMap):
+        state.require_shapes({"landmarks": (state.shape("landmarks")[0], d)})
+        own = NystromMap.of(kernel, state.arrays["landmarks"])
+    statistics = Statistics.from_state(state)
+    if own.size != statistics.size:
+        raise ValueError("its landmarks do not belong to its statistics")
+    return Node(own, statistics, float(state.header["log_step"]))
 
 
 def _counts(model: Any, statistics: Statistics) -> dict[Any, int]:
@@ -375,6 +408,9 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         Search the kernel's parameters by the evidence.
     polish : bool, default True
         Search on all rows, by a few more passes, and not on a subset alone.
+    integrate : bool, default False
+        Integrate μ, ζ and the kernel's parameter out, where it has one, and average predictions over them: about
+        fifteen passes more. Kernels with several parameters keep them.
     prior : HyperPrior, Normal, Box, Gamma or None
         As in `BayesianLSSVC`; None is the default prior.
     class_prior, costs : see `BayesianLSSVC`
@@ -393,6 +429,9 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         Both with fewer landmarks; `convergence_.plot()` draws them.
     n_landmarks_suggested_ : int
     landmarks_ : array of shape (m, d)
+    mixture_ : Mixture or None
+        With `integrate`: the evidence with nothing fixed, its error, and means and standard deviations of log μ, log ζ
+        and the kernel's log parameter.
     low_rank_ : Design
         Features, statistics and sample; `low_rank_.n_passes` counts the passes.
 
@@ -423,6 +462,7 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         decoding: str = "auto",
         refine: bool = True,
         polish: bool = True,
+        integrate: bool = False,
         prior: Any = None,
         class_prior: ClassPrior = None,
         costs: Any = None,
@@ -436,6 +476,7 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         self.decoding = decoding
         self.refine = refine
         self.polish = polish
+        self.integrate = integrate
         self.prior = prior
         self.class_prior = class_prior
         self.costs = costs
@@ -479,11 +520,14 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         inputs, labels = design.encoding(look.X, look.y, "the sample")
         y = code[labels]
         z, variance = np.empty(y.shape), np.empty(y.shape)
-        for rows, phi in in_blocks(design.features, inputs):
-            diagonal = self.kernel_.diag(inputs[rows])
-            for bits, posterior in self.posteriors_:
-                columns = list(bits)
-                z[rows, bits], variance[rows, bits] = posterior.left_out_moments(phi, diagonal, y[rows][:, columns])
+        if self.mixture_ is not None:
+            z, variance = self.mixture_.moments(inputs, y)
+        else:
+            for rows, phi in in_blocks(design.features, inputs):
+                diagonal = self.kernel_.diag(inputs[rows])
+                for bits, posterior in self.posteriors_:
+                    own = y[rows][:, list(bits)]
+                    z[rows, bits], variance[rows, bits] = posterior.left_out_moments(phi, diagonal, own)
         frequencies = shares(design.statistics.counts, code)
         members = []
         for bit, member in enumerate(self.members_):
@@ -554,6 +598,7 @@ class FixedSizeLSSVR(RegressorMixin, FixedSizeLSSVM):  # type: ignore[misc]
         landmarks: Any = "rpcholesky",
         refine: bool = True,
         polish: bool = True,
+        integrate: bool = False,
         prior: Any = None,
         standardise: bool = True,
         random_state: int = 0,
@@ -563,6 +608,7 @@ class FixedSizeLSSVR(RegressorMixin, FixedSizeLSSVM):  # type: ignore[misc]
         self.landmarks = landmarks
         self.refine = refine
         self.polish = polish
+        self.integrate = integrate
         self.prior = prior
         self.standardise = standardise
         self.random_state = random_state
@@ -588,4 +634,5 @@ class FixedSizeLSSVR(RegressorMixin, FixedSizeLSSVM):  # type: ignore[misc]
         """Mean of the prediction for each row of X, and on request the error bar √(σ_z² + 1/ζ) of a new target."""
         check_is_fitted(self, "low_rank_")
         z, variance = self._moments(X)
-        return (z[:, 0], np.sqrt(variance[:, 0] + 1.0 / self.zeta_)) if return_std else z[:, 0]
+        noise = 1.0 / self.zeta_ if self.mixture_ is None else float(self.mixture_.noise[0])
+        return (z[:, 0], np.sqrt(variance[:, 0] + noise)) if return_std else z[:, 0]

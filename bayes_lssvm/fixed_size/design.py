@@ -27,6 +27,7 @@ from ..search.starts import spread_subset
 from .blocks import of_arrays
 from .features import ExplicitMap, FeatureMap, NystromMap
 from .landmarks import choose_landmarks
+from .mixture import Mixture, Node, lay_nodes
 from .objective import derivatives, landmark_gradient, posteriors_of, tasks_of
 from .passes import Collect, Differentiate, Encoding, Local, Runner
 from .sample import Look
@@ -52,6 +53,8 @@ class Settings:
     prior : HyperPrior, optional
         Of the hyperparameters, the same for each bit; the default one otherwise.
     seed : int
+    integrate : bool
+        Whether to integrate μ, ζ and the kernel's parameter out.
     """
 
     kernel: Kernel
@@ -61,6 +64,7 @@ class Settings:
     polish: bool
     prior: HyperPrior | None
     seed: int
+    integrate: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,8 @@ class Design:
         Rows that stand for all, in the data's units.
     n_passes : int
         Passes over the rows, the look included.
+    nodes : tuple of Node
+        The kernels that are mixed, where hyperparameters are integrated out.
     """
 
     features: FeatureMap
@@ -85,10 +91,17 @@ class Design:
     statistics: Statistics
     look: Look
     n_passes: int
+    nodes: tuple[Node, ...] = ()
 
-    def with_rows(self, more: Statistics, look: Look) -> Design:
-        """The design after more rows, landmarks, kernel and scales held."""
-        return replace(self, statistics=self.statistics.merge(more), look=self.look.merge(look))
+    def with_rows(self, runner: Runner, look: Look) -> Design:
+        """The design after more rows, landmarks, kernels and scales held."""
+
+        def more(features: FeatureMap, before: Statistics) -> Statistics:
+            work = Collect(features, self.encoding, len(before.squares) > 1)
+            return before.merge(runner(work, Statistics.merge, "statistics"))
+
+        nodes = tuple(node._replace(statistics=more(node.features, node.statistics)) for node in self.nodes)
+        return replace(self, statistics=more(self.features, self.statistics), look=self.look.merge(look), nodes=nodes)
 
 
 def shares(counts: Array, code: Array) -> Array:
@@ -119,7 +132,8 @@ def design(settings: Settings, runner: Runner, look: Look, encoding: Encoding, c
     explicit = ExplicitMap.of(kernel, d)
     if explicit is not None and explicit.size <= max(settings.n_landmarks, d + 1):
         statistics = runner(work := Collect(explicit, encoding, by_class), Statistics.merge, "statistics", work.key)
-        return Design(explicit, encoding, code, statistics, look, passes + 1)
+        alone = (Node(explicit, statistics, 0.0),) if settings.integrate else ()
+        return Design(explicit, encoding, code, statistics, look, passes + 1, alone)
     if isinstance(settings.rule, str):
         Z = choose_landmarks(settings.rule, kernel, inputs, settings.n_landmarks, settings.seed)
     else:
@@ -129,7 +143,36 @@ def design(settings: Settings, runner: Runner, look: Look, encoding: Encoding, c
         kernel = _polished(evidence, kernel, inputs, targets, look)
         passes += evidence.n_passes
     features = NystromMap.of(kernel, Z)
-    return Design(features, encoding, code, evidence.statistics(features), look, passes + 1)
+    statistics = evidence.statistics(features)
+    nodes: tuple[Node, ...] = ()
+    if settings.integrate:
+        before = evidence.n_passes
+        nodes = _mixed(evidence, Node(features, statistics, 0.0), inputs, searched)
+        passes += evidence.n_passes - before
+    return Design(features, encoding, code, statistics, look, passes + 1, nodes)
+
+
+def _mixed(evidence: _Evidence, middle: Node, inputs: Array, searched: bool) -> tuple[Node, ...]:
+    """The kernels over which predictions are averaged; the one of the design alone, where its parameters are held."""
+    kernel = middle.features.kernel
+    if not searched or kernel.log_params.size != 1:
+        return (middle,)
+    centre = float(kernel.log_params[0])
+    found = {centre: middle}
+
+    def at(position: float) -> Node:
+        if position not in found:
+            features = NystromMap.of(kernel.with_log_params(np.array([position])), evidence.Z)
+            found[position] = Node(features, evidence.statistics(features), 0.0)
+        return found[position]
+
+    def log_integrand(node: Node) -> float:
+        own = node.features.kernel
+        priors = priors_of(evidence.settings.prior, own, inputs.shape[1], node.statistics, evidence.code)
+        return Mixture.of((node,), evidence.code, priors).log_evidence
+
+    low, high = kernel.log_bounds(inputs)[0]
+    return lay_nodes(at, log_integrand, centre, (float(low), float(high)))
 
 
 def _searched(settings: Settings, kernel: Kernel, inputs: Array, targets: AnyArray, code: Array | None) -> Kernel:
