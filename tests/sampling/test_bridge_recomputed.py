@@ -1,0 +1,161 @@
+"""Bridge sampling written a second time, from its equations: every number of an estimate, to rounding.
+
+Of the library only the effective number of draws is used, which has tests against ArviZ and closed forms of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.optimize import brentq
+from scipy.special import logsumexp
+
+from bayes_lssvm.sampling.bridge import bridge, effective_sample_size
+
+
+def log_density(x):
+    """Skew in one direction, correlated, and not normalised."""
+    return -0.5 * (x[:, 0] ** 2 + (x[:, 1:] - 0.3 * x[:, :1] ** 2).sum(axis=1) ** 2 + (x**2).sum(axis=1)) + 1.7
+
+
+def draws_of(seed, chains=3, n=81, d=3, rho=0.5):
+    rng = np.random.default_rng(seed)
+    noise = rng.standard_normal((chains, n, d))
+    for i in range(1, n):
+        noise[:, i] = rho * noise[:, i - 1] + np.sqrt(1 - rho**2) * noise[:, i]
+    return noise * np.array([1.0, 0.7, 0.5])[:d] + 0.1
+
+
+def normal_log_density(x):
+    return -0.5 * (x**2).sum(axis=1)
+
+
+def half(fitted, kept, rng, warp, n_proposals, log_density=log_density):
+    """log Z of one half with the parts of its error: the fixed point by bisection of its own equation."""
+    d = kept.shape[-1]
+    flat = fitted.reshape(-1, d)
+    m, L = flat.mean(axis=0), np.linalg.cholesky(np.cov(flat.T).reshape(d, d))
+    x = kept.reshape(-1, d)
+    proposed = m + rng.standard_normal((n_proposals or len(x), d)) @ L.T
+    gaussian = stats.multivariate_normal(m, L @ L.T)
+
+    def log_l(points):
+        values = log_density(points)
+        if warp == "III":
+            values = logsumexp([values, log_density(2.0 * m - points)], axis=0) - np.log(2.0)
+        return values - gaussian.logpdf(points).reshape(values.shape)
+
+    a, b = log_l(x), log_l(proposed)
+    effective = float(len(x))
+    for _ in range(2):
+        s1, s2 = effective / (effective + len(b)), len(b) / (effective + len(b))
+
+        def terms(log_z, s1=s1, s2=s2):
+            f1 = np.exp(b) / (s1 * np.exp(b) + s2 * np.exp(log_z))
+            f2 = np.exp(log_z) / (s1 * np.exp(a) + s2 * np.exp(log_z))
+            return f1, f2
+
+        log_z = brentq(lambda v: np.log(np.mean(terms(v)[0]) / np.mean(terms(v)[1])), -30.0, 30.0, xtol=1e-13)
+        f1, f2 = terms(log_z)
+        effective = min(effective_sample_size(f2.reshape(kept.shape[:2])), float(len(x)))
+    return {
+        "log_z": log_z,
+        "post": np.var(f2) / (effective * np.mean(f2) ** 2),
+        "proposal": np.var(f1) / (len(b) * np.mean(f1) ** 2),
+        "slope": np.mean(f2 * (1.0 - s2 * f2)) / np.mean(f2),
+        "effective": effective,
+        "overlap": np.mean(f1),
+    }
+
+
+def shared(chains, warp):
+    """k/(n_a n_b) for the k numbers of L, and d/(n'_a n'_b) for those of the mean where no reflection cancels it."""
+    d = chains.shape[-1]
+    flat = chains.reshape(-1, d)
+    L = np.linalg.cholesky(np.cov(flat.T).reshape(d, d))
+    z = np.linalg.solve(L, (flat - flat.mean(axis=0)).T).T.reshape(chains.shape)
+    middle = chains.shape[1] // 2
+
+    def effective(values):  # all coordinates are chains of one quantity
+        series = np.concatenate([values[..., k] for k in range(d)])
+        return effective_sample_size(series[np.argsort(np.tile(np.arange(len(values)), d), kind="stable")]) / d
+
+    parts = z[:, :middle], z[:, middle:]
+    found = d * (d + 1) / 2.0 / (effective(parts[0] ** 2) * effective(parts[1] ** 2))
+    return found + (d / (effective(parts[0]) * effective(parts[1])) if warp == "none" else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("warp", "swap", "n_proposals", "d"),
+    [("III", True, None, 3), ("none", True, None, 3), ("III", False, 150, 2), ("none", True, 60, 1)],
+)
+def test_an_estimate_in_all_its_parts(warp, swap, n_proposals, d):
+    chains = draws_of(d, d=d)
+    rng = np.random.default_rng(9)
+    first, second = chains[:, :40], chains[:, 40:]
+    halves = [half(first, second, rng, warp, n_proposals)]
+    if swap:
+        halves.append(half(second, first, rng, warp, n_proposals))
+    options = {"warp": warp, "swap_halves": swap, "n_proposals": n_proposals, "tolerance": 1e-13}
+    found = bridge(chains, log_density, seed=np.random.default_rng(9), **options)
+    assert found.log_z == pytest.approx(np.mean([h["log_z"] for h in halves]), abs=1e-9)
+    own = [h["post"] + h["proposal"] for h in halves]
+    variance, apart = own[0], 0.0
+    if swap:
+        both = halves[0]["slope"] * halves[1]["slope"] * shared(chains, warp)
+        both = min(both, np.sqrt(halves[0]["post"] * halves[1]["post"]))
+        variance = (own[0] + own[1] + 2.0 * both) / 4.0
+        apart = (halves[1]["log_z"] - halves[0]["log_z"]) / np.sqrt(own[0] + own[1])
+    assert found.standard_error == pytest.approx(np.sqrt(variance), rel=1e-7)
+    assert found.diagnostics["halves_apart"] == pytest.approx(apart, abs=1e-6)
+    assert found.diagnostics["log_z_of_halves"] == pytest.approx([h["log_z"] for h in halves], abs=1e-9)
+    assert found.diagnostics["effective_draws"] == pytest.approx(min(h["effective"] for h in halves))
+    assert found.diagnostics["effective_draws_of_halves"] == pytest.approx([h["effective"] for h in halves])
+    assert found.diagnostics["overlap"] == pytest.approx(min(h["overlap"] for h in halves))
+    assert (found.diagnostics["dim"], found.diagnostics["draws"]) == (d, 243)
+
+
+def test_what_halves_share_is_no_more_than_their_own_errors():
+    """Few draws of a Gaussian: the formula for the shared part exceeds what it is a part of."""
+    chains = np.random.default_rng(16).standard_normal((2, 30, 6))
+    rng = np.random.default_rng(3)
+    parts = (chains[:, :15], chains[:, 15:])
+    halves = [half(*pair, rng, "III", None, normal_log_density) for pair in (parts, parts[::-1])]
+    limit = np.sqrt(halves[0]["post"] * halves[1]["post"])
+    assert halves[0]["slope"] * halves[1]["slope"] * shared(chains, "III") > 1.1 * limit
+    found = bridge(chains, normal_log_density, seed=np.random.default_rng(3))
+    variance = (sum(h["post"] + h["proposal"] for h in halves) + 2.0 * limit) / 4.0
+    assert found.standard_error == pytest.approx(np.sqrt(variance), rel=1e-6)
+
+
+def test_antithetic_draws_are_worth_no_more_than_a_bound():
+    signs = np.where(np.arange(500) % 2 == 0, 1.0, -1.0)
+    values = signs + 1e-3 * np.random.default_rng(6).standard_normal((4, 500))
+    assert effective_sample_size(values) == pytest.approx(2000 * np.log10(2000))
+
+
+def test_the_least_number_of_draws():
+    """20 in a half and twice as many as a covariance has degrees of freedom; 4 of each chain."""
+    normal = stats.norm.logpdf
+
+    def density(x):
+        return normal(x).sum(axis=1)
+
+    rng = np.random.default_rng(4)
+    for chains, n, d in ((1, 40, 1), (5, 8, 1), (1, 48, 11)):
+        assert np.isfinite(bridge(rng.standard_normal((chains, n, d)), density, seed=0).log_z)
+    for chains, n, d in ((1, 38, 1), (6, 7, 1), (1, 46, 11)):
+        with pytest.raises(ValueError, match="Too few draws"):
+            bridge(rng.standard_normal((chains, n, d)), density, seed=0)
+
+
+def test_one_draw_outside_the_support_is_enough_to_refuse():
+    draws = np.abs(np.random.default_rng(5).standard_normal((4, 100, 1)))
+    draws[2, 50] = -1.0
+
+    def density(x):
+        return np.where(x[:, 0] > 0.0, -0.5 * x[:, 0] ** 2, -np.inf)
+
+    with pytest.raises(ValueError, match="not finite at 1 of 200 draws"):
+        bridge(draws, density, seed=0)
