@@ -32,6 +32,11 @@ errors of the halves' covariances in units of the covariance and
 the mean slope of log f_2 in log l (c = s_1 where the halves are long). The covariance of the two values is then
 c_a c_b k / (n_a n_b), with k = d(d+1)/2 numbers in L and n the effective number of the squares of z; the mean adds
 d c_a c_b / (n'_a n'_b), n' that of z itself, where no reflection cancels it. It is added.
+
+With more numbers in L than draws, the covariance is noise for the most part. Parameters are then put into groups that
+are linked by correlations above the noise (Bickel and Levina 2008, Covariance regularization by thresholding), and
+those between groups are set to zero: what is independent, such as whitened weights, costs nothing. The estimate is
+right for any L.
 """
 
 from __future__ import annotations
@@ -42,6 +47,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 
 from ..base.streams import stream
@@ -50,6 +56,8 @@ from ..base.typing import Array
 Warp = Literal["III", "none"]
 LogDensity = Callable[[Array], Array]
 _LEAST_DRAWS = 20  # in a half, whatever the dimension
+_ENOUGH_DRAWS = 200  # in a half; beyond, a singular covariance says by itself that there are too few
+_THRESHOLD = 2.0  # of a correlation that links two parameters, times √(log d / n)
 
 
 @dataclass(frozen=True)
@@ -153,7 +161,7 @@ def _checked(draws: Array) -> Array:
             f"{np.sum(~np.isfinite(chains))} of the draws' values are NaN or infinite; remove their cause."
         )
     n_chains, n, d = chains.shape
-    least = max(_LEAST_DRAWS, 2 * (d + 1))
+    least = max(_LEAST_DRAWS, min(2 * (d + 1), _ENOUGH_DRAWS))
     if n_chains * (n // 2) < least or n < 8:
         raise ValueError(
             f"Too few draws: {n_chains} x {n} in {d} dimensions. Each half of the chains has to hold {least} draws or "
@@ -172,6 +180,12 @@ def _location_and_scale(draws: Array) -> tuple[Array, Array]:
     """Mean and Cholesky factor of the covariance of draws of shape (chains, n, d)."""
     flat = draws.reshape(-1, draws.shape[-1])
     covariance = np.atleast_2d(np.cov(flat, rowvar=False))
+    n, d = flat.shape
+    if d * (d + 1) // 2 > n:
+        sd = np.sqrt(np.diag(covariance))
+        linked = np.abs(covariance / np.outer(sd, sd)) > _THRESHOLD * np.sqrt(np.log(d) / n)
+        group = connected_components(linked, directed=False)[1]
+        covariance = np.where(group[:, None] == group, covariance, 0.0)
     try:
         return flat.mean(axis=0), np.asarray(np.linalg.cholesky(covariance))
     except np.linalg.LinAlgError:
@@ -278,10 +292,11 @@ def _shared_by_warps(chains: Array, warp: Warp) -> float:
     """Variance of ½ tr(Δ_a Δ_b), and of the product of the means' errors where they count, for a Gaussian q."""
     d, middle = chains.shape[-1], chains.shape[1] // 2
     z = chains - chains.mean(axis=(0, 1))
-    z = np.asarray(solve_triangular(_location_and_scale(chains)[1], z.reshape(-1, d).T, lower=True).T).reshape(z.shape)
+    L = _location_and_scale(chains)[1]
+    z = np.asarray(solve_triangular(L, z.reshape(-1, d).T, lower=True).T).reshape(z.shape)
     halves = (z[:, :middle], z[:, middle:])
     squares = [_mean_effective(half**2) for half in halves]
-    shared = 0.5 * d * (d + 1) / (squares[0] * squares[1])
+    shared = np.count_nonzero(L) / (squares[0] * squares[1])  # d(d+1)/2 numbers, fewer where there are groups
     if warp == "none":
         shared += d / (_mean_effective(halves[0]) * _mean_effective(halves[1]))
     return float(shared)

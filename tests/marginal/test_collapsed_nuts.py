@@ -412,12 +412,15 @@ def ard():
     """Draws for a kernel of two scales, one of them with a bounded prior."""
     X, y = small(25)
     parts = (WIDE, WIDE, UNIT, Box(-1.0, 2.0))
-    return X, y, parts, collapsed_nuts(X, y, ARD((1.0, 1.0)), parts, seed=4, **(SHORT | {"draws": 800}))
+    return X, y, parts, collapsed_nuts(X, y, ARD((1.0, 1.0)), parts, seed=4, **(SHORT | {"draws": 100}))
 
 
-@pytest.mark.slow  # open: the chains of two scales mix too slowly, and their errors are too small by a factor of two
-def test_two_scales_against_brute_force(ard):
-    X, y, parts, found = ard
+@pytest.mark.slow  # half a minute
+@pytest.mark.parametrize("seed", [4, 5])
+def test_two_scales_against_brute_force(ard, seed):
+    """log ζ has a tail of one per cent far out: without jumps its standard deviation was 0.45 for 0.54."""
+    X, y, parts, _ = ard
+    found = collapsed_nuts(X, y, ARD((1.0, 1.0)), parts, seed=seed, **(SHORT | {"draws": 800}))
     nodes, weights = np.polynomial.legendre.leggauss(12)
     grid = [
         (a, 0.5 + 1.5 * b, np.log(w)) for a in np.linspace(-4.5, 4.5, 31) for b, w in zip(nodes, weights, strict=True)
@@ -430,8 +433,8 @@ def test_two_scales_against_brute_force(ard):
 
 def test_several_parameters_are_sampled_from_the_exact_density(ard):
     *_, found = ard
-    flat = found.points.reshape(-1, 4)[::100]
-    assert found.log_density.ravel()[::100] == pytest.approx(found.log_density_at(flat), abs=1e-8)
+    flat = found.points.reshape(-1, 4)[::10]
+    assert found.log_density.ravel()[::10] == pytest.approx(found.log_density_at(flat), abs=1e-8)
     assert np.all(found.log_weights == 0.0)
     assert found.correction.max_error == 0.0
 
@@ -484,7 +487,7 @@ def test_an_interrupted_run_leaves_nothing_behind(ard, monkeypatch):
 
     monkeypatch.setattr(_nuts, "tqdm", Interrupted)
     with pytest.raises(KeyboardInterrupt):
-        collapsed_nuts(X, y, ARD((1.0, 1.0)), parts, seed=4, **(SHORT | {"draws": 800}))
+        collapsed_nuts(X, y, ARD((1.0, 1.0)), parts, seed=4, **(SHORT | {"draws": 100}))
     assert not _nuts._FUNCTIONS
 
 

@@ -358,3 +358,22 @@ def test_doubts_are_told():
     short = bridge(slow, normal_log_density, seed=0, max_iterations=1)
     assert not short.converged
     assert any("before its fixed point" in sentence for sentence in short.diagnostics["concerns"])
+
+
+def test_more_dimensions_than_draws_can_fit_where_most_are_independent():
+    """Three correlated parameters and 200 independent ones: scores over repeated runs have the spread they claim."""
+    d, scores = 203, []
+    L = np.eye(d)
+    L[:3, :3] = np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0], [-0.5, 0.3, 0.4]])
+    log_z = 0.5 * d * np.log(2.0 * np.pi) + np.log(np.diag(L)).sum()
+
+    def log_density(x):
+        return -0.5 * np.sum(np.linalg.solve(L, x.T) ** 2, axis=0)
+
+    for seed in range(30):
+        draws = np.random.default_rng([3, seed]).standard_normal((4, 150, d)) @ L.T
+        found = bridge(draws, log_density, seed=seed)
+        assert found.standard_error < 0.1
+        scores.append((found.log_z - log_z) / found.standard_error)
+    assert abs(np.mean(scores)) < 3.0 / np.sqrt(30)
+    assert 0.6 < np.std(scores) < 1.4

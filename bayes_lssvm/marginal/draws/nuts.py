@@ -8,7 +8,7 @@ imported when something is sampled, and its double precision is switched on for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import count
@@ -19,10 +19,12 @@ from tqdm.auto import tqdm
 
 from ...base.typing import AnyArray, Array
 from ...sampling.precision import double_precision
+from .jumps import cell_log_probabilities, jump, n_modes
 from .table import DEGREE, HALF_WIDTH, Table
 
 MAX_TREE_DEPTH = 10
 ValueAndGradient = Callable[[Array], tuple[float, Array]]
+Jump = Callable[[Array, bool], "Array | None"]  # from a point, and whether the chain warms up, to another or None
 _WHAT = 'method="nuts"'
 _BLOCK = 25  # draws between two looks at the keyboard, where a draw takes long
 
@@ -51,7 +53,7 @@ class NutsChains(NamedTuple):
 def sample_table(
     table: Table, starts: Array, *, warmup: int, draws: int, target_accept: float, seed: int
 ) -> NutsChains:
-    """NUTS on (ε, z): ε is standard normal, and z has the density of the table.
+    """NUTS on (ε, z): ε is standard normal, and z has the density of the table. Several modes are joined by jumps.
 
     Parameters
     ----------
@@ -62,8 +64,9 @@ def sample_table(
         import jax.numpy as jnp
 
         data = jnp.asarray(table.coefficients), jnp.asarray(table.stretched)
+        cells = jnp.asarray(cell_log_probabilities(table)) if n_modes(table) > 1 else None
         settings = _Settings("table", warmup, target_accept, warmup + draws)
-        return _sample(settings, data, starts, draws, seed, None)
+        return _sample(settings, data, starts, draws, seed, None, cells=cells)
 
 
 def sample_function(
@@ -75,6 +78,7 @@ def sample_function(
     target_accept: float,
     seed: int,
     progress: bool,
+    jumps: Sequence[Jump] = (),
 ) -> NutsChains:
     """NUTS on a log density in NumPy; where it is not finite, a trajectory diverges.
 
@@ -83,12 +87,15 @@ def sample_function(
     function : callable
         From a point of shape (D,) to the log density and its gradient.
     starts : array of shape (chains, D)
+    jumps : sequence of callables
+        One for each chain: what moves it after each step of NUTS, by a rule that leaves the density as it is.
     """
     total = len(starts) * (warmup + draws)
     bar = tqdm(total=total, desc="NUTS", unit="draw", disable=None if progress else True, leave=False)
     with double_precision(_WHAT), _registered(function) as number, bar:
-        settings = _Settings("function", warmup, target_accept, _BLOCK)
-        return _sample(settings, np.float64(number), starts, draws, seed, bar)
+        settings = _Settings("function", warmup, target_accept, 1 if jumps else _BLOCK)
+        after = [_moved_by(jump, function) for jump in jumps]
+        return _sample(settings, np.float64(number), starts, draws, seed, bar, after=after)
 
 
 class _Settings(NamedTuple):
@@ -98,23 +105,57 @@ class _Settings(NamedTuple):
     block: int
 
 
-def _sample(settings: _Settings, data: Any, starts: Array, draws: int, seed: int, bar: Any) -> NutsChains:
+def _sample(
+    settings: _Settings,
+    data: Any,
+    starts: Array,
+    draws: int,
+    seed: int,
+    bar: Any,
+    *,
+    cells: Any = None,
+    after: Sequence[Callable[[Any, bool], Any]] = (),
+) -> NutsChains:
     import jax
 
     start, advance = _compiled(settings)
     total = settings.warmup + draws
     kept = []
-    for key, z in zip(jax.random.split(jax.random.key(seed), len(starts)), starts, strict=True):
+    for chain, (key, z) in enumerate(zip(jax.random.split(jax.random.key(seed), len(starts)), starts, strict=True)):
         state = start(jax.numpy.asarray(z), key, data)
         rows = []
         for done in range(0, total, settings.block):
             n = min(settings.block, total - done)
-            state, row = advance(state, n, data)
+            state, row = advance(state, n, data, cells)
+            if after:
+                state = after[chain](state, done < settings.warmup)
+                row = [jax.numpy.asarray(value)[None] for value in _row(state)]
             rows.append([np.asarray(values)[:n] for values in row])
             if bar is not None:
                 bar.update(n)
         kept.append([np.concatenate(values)[settings.warmup :] for values in zip(*rows, strict=True)])
     return NutsChains(*(np.stack(values) for values in zip(*kept, strict=True)))
+
+
+def _row(state: Any) -> tuple[Any, ...]:
+    return state.z, state.potential_energy, state.energy, state.accept_prob, state.num_steps, state.diverging
+
+
+def _moved_by(jump: Jump, function: ValueAndGradient) -> Callable[[Any, bool], Any]:
+    """The state after a jump, which costs one more gradient where it goes elsewhere."""
+    import jax.numpy as jnp
+
+    def moved(state: Any, warming: bool) -> Any:
+        z = jump(np.asarray(state.z), warming)
+        value, gradient = (-np.inf, np.zeros(0)) if z is None else function(z)
+        if z is None or not (np.isfinite(value) and np.isfinite(gradient).all()):
+            return state
+        potential = np.float64(-value)  # a double as before, or all would be compiled again
+        energy = np.float64(state.energy) - np.float64(state.potential_energy) + potential
+        there = {"z": z, "potential_energy": potential, "z_grad": -gradient, "energy": energy}
+        return state._replace(**{name: jnp.asarray(value) for name, value in there.items()})
+
+    return moved
 
 
 @lru_cache(maxsize=32)
@@ -138,16 +179,23 @@ def _compiled(settings: _Settings) -> tuple[Callable[..., Any], Callable[..., An
             rng_key=key,
         )
 
-    def row(state: Any) -> tuple[Any, ...]:
-        return state.z, state.potential_energy, state.energy, state.accept_prob, state.num_steps, state.diverging
+    def jumped(state: Any, data: Any, cells: Any) -> Any:
+        key, own = jax.random.split(state.rng_key)
+        potential = potential_of(data)
+        z, energy = jump(own, state.z, state.potential_energy, potential, cells, data[1])
+        kinetic = state.energy - state.potential_energy
+        gradient = jax.grad(potential)(z)
+        return state._replace(z=z, potential_energy=energy, z_grad=gradient, energy=energy + kinetic, rng_key=key)
 
-    def advance(state: Any, n: Any, data: Any) -> Any:
+    def advance(state: Any, n: Any, data: Any, cells: Any) -> Any:
         def body(i: Any, carry: Any) -> Any:
             state, buffers = carry
             state = step(state, (data,), {})
-            return state, tuple(b.at[i].set(v) for b, v in zip(buffers, row(state), strict=True))
+            if cells is not None:
+                state = jumped(state, data, cells)
+            return state, tuple(b.at[i].set(v) for b, v in zip(buffers, _row(state), strict=True))
 
-        buffers = tuple(jnp.zeros((settings.block, *jnp.shape(v)), jnp.result_type(v)) for v in row(state))
+        buffers = tuple(jnp.zeros((settings.block, *jnp.shape(v)), jnp.result_type(v)) for v in _row(state))
         return jax.lax.fori_loop(0, n, body, (state, buffers))
 
     return jax.jit(start), jax.jit(advance)

@@ -88,14 +88,14 @@ def tabulate(surface: Surface, parts: tuple[LogPrior, ...]) -> Table:
         grid = grid + slope.reshape(-1, *(1 for _ in shares[1:]))
     peak = float(grid.max())
     grid = np.maximum(grid, peak - _DEEPEST)
-    return Table(low, high, stretched, _polynomials(shares, grid - peak), grid, peak)
+    return Table(low, high, stretched, polynomials(shares, grid - peak), grid, peak)
 
 
 def _stretch(share: Array) -> Array:
     return np.asarray(HALF_WIDTH * (2.0 * share - 1.0))
 
 
-def _polynomials(grids: list[Array], values: Array) -> Array:
+def polynomials(grids: list[Array], values: Array) -> Array:
     """Coefficients of the pieces of a tensor spline, of shape (cells…, 6, …)."""
     for axis, grid in enumerate(grids):
         spline = make_interp_spline(grid, values, k=DEGREE, axis=axis)
