@@ -2,7 +2,8 @@
 
 A step of NUTS moves the hyperparameters x; then
 
-    jumps     x' from Student distributions at the modes, whichever mode the chain is at
+    jumps     x' from Student distributions at the modes, whichever mode the chain is at, and now and then from a wide
+              one: a long tail, or a slab under a spike, is no mode of its own
     fresh u   u' from a standard normal, the distribution of whitened weights if their map fits
 
 each accepted with the probability of Metropolis and Hastings, min(1, π(x')q(x)/π(x)q(x')), so that the posterior stays
@@ -25,6 +26,7 @@ from models.modes import Mixture
 Sites = dict[str, jax.Array]
 _DEGREES = 4.0  # of freedom: tails wider than those of the posterior
 _WIDER = 1.1  # than Laplace's Gaussian
+_WIDE, _SPREAD = 0.15, 2.0  # share of the wide distribution, and its standard deviation in unconstrained parameters
 
 
 class Moved(NamedTuple):
@@ -34,6 +36,15 @@ class Moved(NamedTuple):
     rest: Sites
     potential: jax.Array
     accepted: jax.Array
+
+
+def with_wide(mixture: Mixture) -> Mixture:
+    """The modes with one more part, wide in all directions round the highest."""
+    wide = _SPREAD * jnp.eye(mixture.means.shape[1])
+    weights = jnp.append(mixture.log_weights + jnp.log1p(-_WIDE), jnp.log(_WIDE))
+    return Mixture(
+        jnp.concatenate([mixture.means, mixture.means[:1]]), jnp.concatenate([mixture.factors, wide[None]]), weights
+    )
 
 
 def propose(key: jax.Array, mixture: Mixture) -> jax.Array:
@@ -68,6 +79,7 @@ def move(
     jumps: int,
 ) -> Moved:
     """Some jumps of x, and a proposal of all other sites."""
+    mixture = with_wide(mixture)
 
     def jump(carry: Moved, key: jax.Array) -> tuple[Moved, None]:
         of_x, coin = jax.random.split(key)

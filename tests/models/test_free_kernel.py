@@ -12,12 +12,14 @@ from scipy.integrate import quad
 from scipy.stats import multivariate_normal
 
 from bayes_lssvm import datasets
+from bayes_lssvm.base.arviz import rhat_and_ess
 from bayes_lssvm.evidence import log_evidence as evidence_of_draws
 from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
 from bayes_lssvm.levels.level2 import log_evidence
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
 from bayes_lssvm.marginal import marginalise
 from bayes_lssvm.priors import Flat, HyperPrior, ImproperPriorError, Normal
+from bayes_lssvm.sampling.diagnostics import Thresholds
 from models import (
     Exact,
     FlatDensity,
@@ -270,6 +272,23 @@ def test_jumps_join_modes_that_nuts_does_not(vectorised):
     assert found.flat("u").std() == pytest.approx(1.0, abs=0.05)
 
 
+def spike_and_slab(width):
+    x = numpyro.sample("x", dist.Normal(0.0, 4.0))
+    y = numpyro.sample("y", dist.Normal(0.0, 4.0))
+    # 97 % of the mass in the spike, the rest under the prior
+    spike = jnp.log(0.97 / 0.03) + 2.0 * jnp.log(4.0 / width) - 0.5 * (width**-2 - 4.0**-2) * (x**2 + y**2)
+    numpyro.factor("slab", jnp.logaddexp(0.0, spike))
+
+
+def test_jumps_find_a_slab_that_is_no_mode():
+    # between spike and slab the energy goes by jumps, and in the slab NUTS goes by the spike's short steps
+    limits = Thresholds(e_fmi=0.01, tree_depth_share=0.05)
+    found = sample(spike_and_slab, 0.02, seed=1, warmup=100, draws=500, modes_over=("x", "y"), thresholds=limits)
+    away = (np.hypot(found.draws["x"], found.draws["y"]) > 0.2).astype(float)
+    assert abs(away.mean() - 0.03) < 4.0 * rhat_and_ess({"away": away}).mcse_mean["away"]
+    assert np.all(away.mean(axis=1) > 0.0)  # every chain has been there
+
+
 @pytest.mark.slow
 def test_whitened_sampling_agrees_with_quadrature_over_sigma_too():
     X, y = regression(30, seed=8)
@@ -302,8 +321,9 @@ def standardised(name, rows=slice(None)):
 
 
 def rings():
+    """Two rings that overlap: where a kernel can interpolate, a thousandth of the mass has half of the variance."""
     rng = np.random.default_rng(11)
-    angle, radius = rng.uniform(0, 2 * np.pi, 120), np.repeat([0.6, 1.6], 60) + 0.3 * rng.normal(size=120)
+    angle, radius = rng.uniform(0, 2 * np.pi, 120), np.repeat([0.6, 1.6], 60) + 0.45 * rng.normal(size=120)
     X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
     return X / X.std(axis=0), np.repeat([-1.0, 1.0], 60)
 

@@ -9,7 +9,7 @@ import numpy as np
 from ...base.errors import BayesLSSVMWarning, warn
 from ...base.typing import Array
 from ...sampling.bridge import BridgeEstimate, bridge
-from ...sampling.diagnostics import diagnose
+from ...sampling.diagnostics import Thresholds, diagnose
 from ..export import Chains
 from ..gaussian import find_modes
 from ..posterior import HyperPosterior, with_gamma
@@ -22,6 +22,7 @@ from .importance import importance
 _MOST_KERNELS = 48  # over which draws of several kernel parameters are averaged in predictions
 _MOST_ROWS = 256
 _FEWEST_EFFECTIVE = 100.0
+_ONE_IN = 1000  # trajectories may diverge where there are jumps of kernel parameters
 _MOST_EXACT = 1000  # draws for the evidence, where each costs a factorisation
 
 
@@ -95,6 +96,8 @@ def by_nuts(request: Request, record: dict[str, Any]) -> HyperPosterior:
         energy=found.energy,
         tree_depth_hits=found.at_max_depth,
         acceptance=found.accept,
+        # in the far tails where only jumps lead, a trajectory may diverge: it ends there, and jumps lead out again
+        thresholds=Thresholds(divergences=found.diverging.size // _ONE_IN if request.n_kernel > 1 else 0),
     )
     if request.check:
         diagnostics.require()
