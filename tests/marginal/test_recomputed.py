@@ -10,11 +10,12 @@ from scipy.special import ndtr
 from scipy.stats import multivariate_normal, norm
 
 from bayes_lssvm.kernels import RBF
+from bayes_lssvm.linalg.reduction import ROUNDING_ERROR
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
 from bayes_lssvm.marginal.density import Density, Level2Density
 from bayes_lssvm.marginal.left_out import left_out_moments
 from bayes_lssvm.marginal.log_mu import LogMu, log_sum_exp, support_of_log_gamma
-from bayes_lssvm.marginal.predictions import PredictionNode, Rows
+from bayes_lssvm.marginal.predictions import PredictionNode, Rows, rows_of_gaussian
 from bayes_lssvm.marginal.rules.lattice import integrate_on_lattice
 from bayes_lssvm.marginal.rules.level2 import integrate
 from bayes_lssvm.marginal.rules.stretch import Stretch
@@ -226,9 +227,44 @@ def test_a_lattice_over_two_hills(d):
 
 
 def test_quantiles_of_a_density_on_a_grid():
-    x = np.linspace(-9.0, 9.0, 61)
+    x = np.linspace(-9.0, 9.0, 13)  # a cubic through log densities of a Gaussian is exact, however few they are
     q = np.array([0.01, 0.3, 0.5, 0.9, 0.999])
     assert inverse_cdf(x, norm.logpdf(x) + 4.0)(q) == pytest.approx(norm.ppf(q), abs=2e-3)
+
+
+def test_an_uneven_grid_has_a_gap_where_nothing_is():
+    x = np.array([-1.0, -0.5, 0.0, 0.5, 20.0, 20.5, 21.0])
+    found = inverse_cdf(x, np.zeros(7))(np.array([0.0, 0.5, 1.0]))
+    assert found == pytest.approx([-1.0, 10.0, 21.0], abs=0.02)
+    assert np.all(inverse_cdf(np.array([3.0, 4.0]), np.array([0.0, -np.inf]))(np.array([0.1, 0.9])) == 3.0)
+
+
+def test_rows_of_a_gaussian_have_its_moments():
+    """E[1/μ], E[μ/ζ] and E[(1/μ)(μ/ζ)] of a lognormal pair."""
+    mean, covariance = np.array([0.4, 1.1]), np.array([[0.09, -0.03], [-0.03, 0.05]])
+    found = rows_of_gaussian(mean, covariance)
+    assert found.weight.sum() == pytest.approx(1.0)
+    for direction, value in (
+        ([-1.0, 0.0], found.inverse_mu),
+        ([1.0, -1.0], found.s),
+        ([0.0, -1.0], found.inverse_mu * found.s),
+        ([-2.0, 0.0], found.inverse_mu**2),
+    ):
+        a = np.array(direction)
+        assert found.weight @ value == pytest.approx(np.exp(a @ mean + 0.5 * a @ covariance @ a), rel=1e-3)
+
+
+def test_what_rounding_adds_to_the_declared_error():
+    """The mean of ½δ(tr_1 + μq_2) over the posterior, and eps for each logarithm, where the rule itself is exact."""
+    X, _ = problem(6, 40)
+    spectrum = CentredSpectrum.from_kernel_matrix(RBF(2.0)(X), np.sin(X[:, 0]))
+    found = integrate(spectrum, Normal(0.0, 0.5), Normal(16.0, 0.5))
+    weights = np.exp(found.log_weights - found.log_z)
+    s = np.exp(found.log_mu - found.log_zeta)[:, None]
+    tr1 = (1.0 / (spectrum.eigenvalues + s)).sum(axis=1)
+    q2 = (spectrum.t**2 / (spectrum.eigenvalues + s) ** 2).sum(axis=1)
+    rounding = 0.5 * ROUNDING_ERROR * spectrum.kernel_norm * (weights @ (tr1 + np.exp(found.log_mu) * q2))
+    assert found.error == pytest.approx(rounding, rel=0.1)
 
 
 def test_kernels_are_drawn_by_their_weights():

@@ -8,9 +8,10 @@ import pytest
 from bayes_lssvm import marginalise
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
+from bayes_lssvm.marginal.rules.kernel import quadrature
 from bayes_lssvm.marginal.rules.stretch import Stretch
 from bayes_lssvm.marginal.rules.trapezoid import aliased
-from bayes_lssvm.priors import Normal
+from bayes_lssvm.priors import Normal, as_hyper_prior
 from tests.helpers_dense import given_width, integrate
 
 
@@ -62,6 +63,29 @@ def test_a_wide_prior_at_a_held_kernel():
     exact, _ = given_width(X, y, 0.0, 30.0, np.empty((0, X.shape[1])))
     assert abs(wide.log_evidence - exact) <= wide.log_evidence_error + 1e-12
     assert wide.log_evidence_error < 1e-6
+
+
+def test_every_kernel_of_a_rule_has_its_share_among_the_nodes():
+    """Wide priors have more nodes than are kept; those of far kernels are few, and decide on the spread of log σ."""
+    X, y = problem(1049, 12, False)
+    prior = as_hyper_prior(Normal(0.0, 30.0))
+    rule = quadrature(X, y, RBF(1.0), prior, tolerance=1e-3, progress=False)
+    logs = np.array([node.log_weight for node in rule.nodes])
+    shares = np.exp(logs - logs.max()) / np.exp(logs - logs.max()).sum()
+    theta = np.array([node.kernel.log_params[0] for node in rule.nodes])
+    found = marginalise(X, y, kernel=RBF(1.0), prior=prior, tolerance=1e-3, standardise=False)
+    assert found.mean()["log_sigma"] == pytest.approx(shares @ theta, abs=1e-9)
+    assert found.sd()["log_sigma"] == pytest.approx(np.sqrt(shares @ (theta - shares @ theta) ** 2), abs=1e-9)
+
+
+@pytest.mark.parametrize(("seed", "n"), [(3009, 19), (3010, 44)])
+def test_one_halving_is_not_taken_for_two(seed, n):
+    """The last change of a rule, squared, was its declared error after the first halving; it is not its error."""
+    X, y = problem(seed, n, seed % 2 == 0)
+    prior = as_hyper_prior(Normal(0.0, 3.0))
+    kernel = RBF(float(np.sqrt(X.shape[1])))
+    coarse, fine = (quadrature(X, y, kernel, prior, tolerance=t, progress=False) for t in (1e-6, 1e-10))
+    assert abs(coarse.log_evidence - fine.log_evidence) <= coarse.error
 
 
 def test_beyond_the_bounds_kernels_are_what_their_limits_say():

@@ -118,10 +118,10 @@ def _from_rule(
     depth = next((d for d in _DEPTHS if sum(int((logs > top - d).sum()) for logs in own) < _MOST_STORED), _DEPTHS[-1])
     points, log_weights = [], []
     for node, logs in zip(rule.nodes, own, strict=True):
-        kept = logs > top - depth
+        kept = logs > min(top - depth, float(logs.max()) - 1.0)
         theta = np.broadcast_to(node.kernel.log_params[:free], (int(kept.sum()), free))
         points.append(np.column_stack([node.integral.log_mu[kept], node.integral.log_zeta[kept], theta]))
-        log_weights.append(logs[kept])
+        log_weights.append(logs[kept] + node.log_weight - logsumexp(logs[kept]))  # a kernel keeps all of its share
     weights = np.exp(np.concatenate(log_weights) - top)
     thetas = np.array([node.kernel.log_params[:free] for node in rule.nodes])
     shares = np.array([node.log_weight for node in rule.nodes])
