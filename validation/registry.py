@@ -26,6 +26,7 @@ STUDIES: dict[str, str] = {
     "field": "validation.studies.field",
     "laplace-reference": "validation.studies.laplace_reference",
     "psis-loo": "validation.studies.psis_loo",
+    "many-rows": "validation.studies.many_rows",
 }
 """Name to module; each module has a constant STUDY."""
 

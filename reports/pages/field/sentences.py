@@ -8,9 +8,10 @@ import numpy as np
 
 from reports.frame.words import joined, number
 from validation.harness import StudyResult
+from validation.harness.keel import ENVIRONMENT, FOLDER
 from validation.harness.ranks import LEVEL, average_ranks, critical_difference, friedman
 from validation.studies.field.methods import METHODS
-from validation.studies.field.sets import BALANCED, ENVIRONMENT, FOLDER, IMBALANCED
+from validation.studies.field.sets import BALANCED, IMBALANCED
 from validation.studies.field.summary import (
     KERNEL_RIVALS,
     REFERENCE,

@@ -23,6 +23,7 @@ from reports.pages.field.figures import rank_line, too_sure
 from reports.pages.field.sentences import left_out
 from reports.pages.field.tables import duel_table, group_table, set_table
 from validation.harness import Cell, FinishedCell, StudyResult, run
+from validation.harness.keel import read_keel
 from validation.registry import get_study
 from validation.studies.field import SMALLEST, STUDY, scores_of
 from validation.studies.field.methods import METHODS, PAPERS, Prediction, papers_parameters, predict
@@ -36,7 +37,6 @@ from validation.studies.field.sets import (
     folds_of,
     load,
     problems,
-    read_keel,
 )
 from validation.studies.field.summary import against, held_against_yardsticks, summarise
 

@@ -13,9 +13,6 @@ the repeat, so that all methods see the same rows.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import os
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -25,12 +22,10 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from bayes_lssvm import datasets
 from bayes_lssvm.base.provenance import data_hash
-from bayes_lssvm.base.tables import is_number
 from bayes_lssvm.base.typing import AnyArray, Array
+from validation.harness.keel import ENVIRONMENT, FOLDER, keel_folder, read_keel
 from validation.harness.splits import seed_of
 
-ENVIRONMENT = "BAYES_LSSVM_DATA"
-FOLDER = "keel"
 GROUPS = ("balanced", "imbalanced", "shipped")
 MOST_ROWS = 900
 FOLDS = 3
@@ -63,13 +58,6 @@ class Loaded(NamedTuple):
     X: Array
     y: AnyArray
     sha256: str
-
-
-def keel_folder() -> Path | None:
-    """Where the files of KEEL are, if anywhere."""
-    root = os.environ.get(ENVIRONMENT)
-    folder = Path(root).expanduser() / FOLDER if root else None
-    return folder if folder is not None and folder.is_dir() else None
 
 
 def problems() -> tuple[Problem, ...]:
@@ -112,27 +100,6 @@ def _load(problem: Problem, folder: Path | None) -> Loaded:
         X, y = X[np.sort(kept)], y[np.sort(kept)]
     X.flags.writeable = y.flags.writeable = False  # the arrays are shared by all calls
     return Loaded(X, y, data_hash(X, y))
-
-
-def read_keel(path: Path) -> tuple[Array, AnyArray]:
-    """Inputs and numbers of the classes of a file with a header, whose last column is the class."""
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
-        header, *rows = ([cell.strip() for cell in row] for row in csv.reader(stream) if row)
-    ragged = next((i for i, row in enumerate(rows, 2) if len(row) != len(header)), None)
-    if ragged is not None or not rows:
-        raise ValueError(
-            f"{path.name}: " + (f"row {ragged} has another length than the header." if rows else "no rows.")
-        )
-    *inputs, labels = zip(*rows, strict=True)
-    X = np.column_stack([column for cells in inputs for column in _columns(cells)])
-    return X, np.unique(labels, return_inverse=True)[1]
-
-
-def _columns(cells: tuple[str, ...]) -> list[Array]:
-    """Numbers as one column; text as an indicator for each of its values."""
-    if all(map(is_number, cells)):
-        return [np.array(cells, dtype=float)]
-    return [np.array([cell == value for cell in cells], dtype=float) for value in sorted(set(cells))]
 
 
 def folds_of(problem: Problem, y: AnyArray, repeat: int) -> AnyArray:
