@@ -9,6 +9,9 @@ import numpy as np
 
 from ..base.typing import Array
 
+_FARTHEST = 5.0  # steps to a vertex that is believed
+_FEWEST = 3  # points of which none need be near the maximum
+
 
 class LineMaximum(NamedTuple):
     """Where a search along a line ended.
@@ -94,6 +97,51 @@ def maximise_on_line(
         evaluate(vertex)
     best = max(points, key=lambda u: points[u])
     return LineMaximum(best, len(points), False, np.nan)
+
+
+def follow_parabolas(
+    function: Callable[[float], float],
+    start: float,
+    step: float,
+    bounds: Array,
+    closeness: float,
+    *,
+    curvature: float,
+    max_iter: int = 6,
+) -> LineMaximum | None:
+    """A maximum that is near and whose curvature is about known, by as few evaluations as can be: four, as a rule.
+
+    From the second point on each vertex is taken at its word, bracketed or not. None where a parabola opens upwards or
+    leads out of the box, or where it does not settle: `maximise_on_line` is for these.
+
+    Parameters
+    ----------
+    function, start, step, bounds, curvature : as in `maximise_on_line`
+    closeness : float
+        Ends when the next vertex is as close as this to the highest point.
+    """
+    low, high = float(bounds[0]), float(bounds[1])
+    aside = start + step if start + step <= high else start - step
+    points = {u: function(u) for u in (start, aside)}
+    if not (curvature < 0.0 and np.isfinite(list(points.values())).all()):
+        return None
+    slope = (points[aside] - points[start]) / (aside - start) - 0.5 * curvature * (aside - start)
+    vertex = start + float(np.clip(-slope / curvature, -_FARTHEST * step, _FARTHEST * step))
+    bend = curvature
+    for _ in range(max_iter):
+        best = max(points, key=lambda u: points[u])
+        if len(points) > _FEWEST and abs(vertex - best) < closeness:  # a parabola of three points has been tried
+            return LineMaximum(best, len(points), True, bend)
+        if not low < vertex < high or vertex in points:
+            return None
+        points[vertex] = function(vertex)
+        best = max(points, key=lambda u: points[u])
+        x = np.array(sorted(points, key=lambda u: abs(u - best))[:3])
+        f = np.array([points[u] for u in x.tolist()])
+        vertex, _, bend = _parabola(x, f, 0)
+        if not (np.isfinite(f).all() and bend < 0.0 and abs(vertex - best) < _FARTHEST * step):
+            return None
+    return None
 
 
 def _parabola(x: Array, f: Array, top: int) -> tuple[float, float, float]:
