@@ -27,6 +27,7 @@ STUDIES: dict[str, str] = {
     "laplace-reference": "validation.studies.laplace_reference",
     "psis-loo": "validation.studies.psis_loo",
     "many-rows": "validation.studies.many_rows",
+    "factor-calibration": "validation.studies.factor_calibration",
 }
 """Name to module; each module has a constant STUDY."""
 

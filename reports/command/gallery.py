@@ -29,7 +29,7 @@ EXHIBITS = (
     Exhibit("ripley", ("section-7-1", *ON_EVERY_SET, "prior-sensitivity")),
     Exhibit("hea", ("evidence", "prior-sensitivity")),
     Exhibit(None, ("map-of-trust", "calibration", "agreement", "predictive-scores", "multiclass-calibration", "field")),
-    Exhibit(None, ("laplace-reference", "psis-loo", "many-rows")),
+    Exhibit(None, ("laplace-reference", "psis-loo", "many-rows", "factor-calibration")),
 )
 
 
