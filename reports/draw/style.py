@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import io
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -28,6 +29,7 @@ DIVERGING = "RdBu_r"
 PAGE_WIDTH = 7.2
 """Inches of a page of a report: letters of 9 points are as large as the text around the figure."""
 
+_STRETCH, _MOST_STRETCHES = 1.5, 5  # of a figure whose labels leave no room
 _FRAME: dict[str, Any] = {"axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False}
 PAGE: dict[str, Any] = {**_FRAME, "font.size": 9.5, "axes.titlesize": 10, "axes.labelsize": 9.5}
 """Settings of figures about as wide as a page."""
@@ -46,10 +48,27 @@ def new_figure(width: float, height: float, *, settings: dict[str, Any] = PAGE) 
 
 def as_png(figure: Figure, *, dpi: int = 120) -> bytes:
     """The figure as a PNG file of 256 colours, the same bytes for the same picture and library versions."""
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=dpi)
+    for _ in range(_MOST_STRETCHES):
+        drawn, cramped = _saved(figure, dpi)
+        if not cramped:
+            break
+        # labels leave no room for the axes: many rows, or long names
+        figure.set_size_inches(figure.get_figwidth(), _STRETCH * figure.get_figheight())
     with Image.open(drawn) as image:
         return packed(image)
+
+
+def _saved(figure: Figure, dpi: int) -> tuple[io.BytesIO, bool]:
+    """The figure as a file, and whether its labels had no room; other warnings are shown as they would have been."""
+    drawn = io.BytesIO()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        figure.savefig(drawn, format="png", dpi=dpi)
+    cramped = [w for w in said if "constrained_layout not applied" in str(w.message)]
+    for other in said:
+        if other not in cramped:
+            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+    return drawn, bool(cramped)
 
 
 def packed(image: Image.Image) -> bytes:

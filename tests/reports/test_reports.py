@@ -21,7 +21,7 @@ from bayes_lssvm.base.files import write_bytes
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.levels.level3 import evidence_of
 from reports.__main__ import main
-from reports.draw.style import as_png
+from reports.draw.style import as_png, new_figure
 from reports.frame.html import as_html, draw
 from reports.frame.page import aligned
 from reports.pages import page_of
@@ -338,3 +338,13 @@ def test_sinc_error_bars_grow_in_the_gap_and_cover_the_truth():
 def test_hero_is_drawn(coarse):
     with Image.open(io.BytesIO(as_png(hero(coarse, sinc_fit()), dpi=60))) as image:
         assert image.width > 700
+
+
+def test_labels_without_room_make_a_figure_taller_instead_of_a_warning():
+
+    with new_figure(3.0, 1.0) as figure:
+        for axes in figure.subplots(6, 1):
+            axes.set_title("two\nlines")
+    png = as_png(figure)  # warnings are errors here
+    assert png.startswith(b"\x89PNG")
+    assert figure.get_figheight() > 1.0

@@ -103,10 +103,14 @@ def _double_precision() -> Any:
 
 @contextmanager
 def _own_warnings() -> Iterator[list[str]]:
-    """Collect the library's warnings; those of others are shown as they would have been."""
+    """Collect the library's warnings; those of others are shown as they would have been.
+
+    SciPy's optimisers warn when they subtract infinities, which is what a density of zero gives them.
+    """
     said: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", BayesLSSVMWarning)
+        warnings.filterwarnings("ignore", "invalid value|overflow|divide by zero", RuntimeWarning, module=r"scipy\.")
         yield said
     for w in caught:
         if issubclass(w.category, BayesLSSVMWarning):

@@ -33,12 +33,13 @@ def chosen_width(name: str, low: float, high: float, X: Array, y: Array, seed: i
     if at_edge:
         at = float(grid[best])
     else:
-        found = minimize_scalar(
-            lambda u: -rung(name, float(np.exp(u)), X, y, seed),
-            bounds=(grid[best - 1], grid[best + 1]),
-            method="bounded",
-            options={"xatol": _PRECISION},
-        )
+        with np.errstate(invalid="ignore"):  # a rung without a value at some width is −inf there
+            found = minimize_scalar(
+                lambda u: -rung(name, float(np.exp(u)), X, y, seed),
+                bounds=(grid[best - 1], grid[best + 1]),
+                method="bounded",
+                options={"xatol": _PRECISION},
+            )
         at = float(found.x)
     sigma = float(np.exp(at))
     return {
