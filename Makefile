@@ -17,7 +17,7 @@ JOBS ?= 2
 .PHONY: help report reproduce gallery test test-slow fuzz lint types check bench figures lock wheel clean python-check
 
 help:
-	@echo "make report     the report on Ripley's data: section 7.1 and four studies as HTML pages (about 3 minutes)"
+	@echo "make report     the report on Ripley's data: section 7.1 and four studies as HTML pages (about 4 minutes)"
 	@echo "                other studies or your data: make report ARGS='--study evidence --data my.csv --target label'"
 	@echo "make reproduce  the papers' tables, ours beside theirs (hours; ARGS=--quick for minutes, TABLES=paper0-table1)"
 	@echo "make test       run the tests (a few minutes)"

@@ -7,7 +7,9 @@ from math import isfinite
 
 from reports.frame.page import Page, Picture, Row, Section, Table
 from reports.frame.words import joined, minus
+from reports.pages.independence import independence
 from validation.harness import StudyResult
+from validation.sampled import BUDGET
 from validation.studies.bayes_factors import ANALYTIC, RUNGS, SAMPLED, Evidence, Flip, compare, evidences, words
 from validation.studies.bayes_factors.comparison import DESIGN, Ladder, sampled
 
@@ -41,6 +43,7 @@ def page(result: StudyResult) -> Page:
             _evidence_section(order, ladder),
             _flip_section(flips),
             _sampled_section(order, ladder),
+            independence(),
         ),
         methods=_methods(result, ladder),
         result=result,
@@ -89,8 +92,8 @@ def _pairs(order: list[str], ladder: Ladder, flips: Mapping[str, tuple[Flip, ...
                 alt="Heat map of log Bayes factors of each model in a row against each in a column. "
                 + " ".join(f"{label(n)}: exact log evidence {ladder['quadrature'][n].value:.2f}." for n in order),
                 caption="Log Bayes factor of the row's model against the column's: above the diagonal by eq 5.2 with "
-                "MacKay's error bars, below it sampled (collapsed NUTS with bridge sampling, or importance draws "
-                "where NUTS was not run). Mirrored cells should be equal with opposite signs. The colour is Kass and "
+                "MacKay's error bars, below it sampled (NUTS with bridge sampling, or importance draws where NUTS "
+                "was not run). Mirrored cells should be equal with opposite signs. The colour is Kass and "
                 "Raftery's wording. "
                 + (
                     "A frame marks the pairs for which 5.2 changes the exact wording."
@@ -211,7 +214,9 @@ def _methods(result: StudyResult, ladder: Ladder) -> tuple[str, ...]:
         if used == total
         else f"{used} of the {total} points were used, spread over the targets: the same ones for every model."
     )
-    skipped = [label(m) for m in ladder["quadrature"] if not any(m in ladder[rung] for rung in ("nuts", "weights"))]
+    skipped = [
+        label(m) for m in ladder["quadrature"] if not any(m in ladder[rung] for rung in ("nuts", "gp", "weights"))
+    ]
     return (
         points,
         "Models: linear, K = xᵀz; polynomial 2 and 3, (1 + xᵀz/s)^p; RBF, exp(−|x − z|²/σ²); linear + RBF; "
@@ -224,7 +229,8 @@ def _methods(result: StudyResult, ladder: Ladder) -> tuple[str, ...]:
         "Quadrature integrates over μ, ζ and up to two kernel parameters, and is refined until it stands still. The "
         "composite design does so at a few kernels. Importance draws come from Student distributions at the modes, "
         "with Pareto-smoothed weights. Collapsed NUTS samples the hyperparameters with weights and bias integrated "
-        "out; weight-space NUTS samples the weights too. Evidence comes from both by warp-III bridge sampling."
+        "out; weight-space NUTS samples the weights too, and GP NUTS factorises the covariance at every step: programs "
+        f"of their own. Evidence comes from all three by warp-III bridge sampling. {BUDGET}"
         + (f" By NUTS there is nothing for {joined(skipped)} at this size." if skipped else ""),
         "Kass and Raftery (1995) call a log Bayes factor (in nats) below 1 not worth more than a bare mention, up to 3 "
         "positive, up to 5 strong and above that very strong. A change of sign within a bare mention is not counted as "

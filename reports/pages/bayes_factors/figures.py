@@ -48,6 +48,7 @@ MARKS = {
     "laplace": Mark("Laplace over all", GREEN, "D"),
     "ccd": Mark("composite design", SKY, "v"),
     "nuts": Mark("collapsed NUTS", BLUE, "o"),
+    "gp": Mark("GP NUTS", BLACK, "X"),
     "weights": Mark("weight-space NUTS", ORANGE, "P"),
     "importance": Mark("importance draws", BLACK, "x"),
 }
@@ -159,7 +160,7 @@ def _rung(axes: Axes, rung: str, order: Sequence[str], places: Array, ladder: La
     mark, exact = MARKS[rung], ladder["quadrature"]
     rows = [(name, place) for name, place in zip(order, places, strict=True) if name in ladder[rung]]
     differences = [ladder[rung][name].value - exact[name].value for name, _ in rows]
-    sampled = rung in ("nuts", "weights", "importance")
+    sampled = rung in ("nuts", "gp", "weights", "importance")
     errors = [3.0 * ladder[rung][name].error if sampled else 0.0 for name, _ in rows]
     axes.errorbar(
         differences, [place for _, place in rows], xerr=errors, fmt=mark.marker, color=mark.colour, markersize=6,

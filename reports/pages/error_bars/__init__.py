@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from reports.frame.page import Page, Picture, Row, Section, Table
 from reports.frame.words import number
+from reports.pages.independence import independence
 from validation.harness import FinishedCell, StudyResult
+from validation.sampled import BUDGET
 
 from .bars import (
     CLOSE,
@@ -47,6 +49,7 @@ def page(result: StudyResult) -> Page:
                 tables=(distance_table(result),),
             ),
             *_rank_section(result),
+            independence(),
         ),
         methods=methods(result),
         result=result,
@@ -230,11 +233,10 @@ def methods(result: StudyResult) -> tuple[str, ...]:
         "Monte-Carlo standard errors come from effective sample sizes: of the mean, of the squared deviations for a "
         "standard deviation, and of its influence function for a correlation."
         + (f" {lengths}, after warm-up." if lengths else ""),
-        "Weight-space NUTS samples the weights too, GP NUTS takes a Cholesky factor at every step. Both are programs "
-        "that share the data, the kernel and the prior with the closed forms and nothing else. Weight space is sampled "
-        "only for the linear kernel and for RBF kernels near the evidence's maximum (and with permuted targets): for "
-        "wide RBF kernels neither centred nor non-centred weights pass the checks. Where weights are sampled, the "
-        "first of two settings (parametrisation and target acceptance) that passes is kept.",
+        "Weight-space NUTS samples the weights too, GP NUTS takes a Cholesky factor at every step, and so does weight "
+        "space where σ is free: its features are the factor of the kernel matrix at each σ. Chains start about the "
+        "modes that they find, NUTS moves the hyperparameters, and after each step come jumps between modes and fresh "
+        f"weights, accepted by Metropolis and Hastings. {BUDGET}",
     )
 
 

@@ -10,6 +10,7 @@ from bayes_lssvm.base.typing import Array
 from reports.frame.page import Page, Picture, Row, Section, Table
 from reports.frame.words import number
 from validation.harness import StudyResult
+from validation.sampled import BUDGET
 
 from .figures import curves, errors, modes, occam
 from .ladder import (
@@ -216,5 +217,6 @@ def methods(result: StudyResult) -> tuple[str, ...]:
         "mode. Importance sampling draws from Student distributions at the modes, with Pareto-smoothed weights. "
         "Quadrature integrates over log μ and log γ, and refines itself until it stands still.",
         "The width of each rung comes from a scan of log σ and Brent's method about its best, not from the curve's "
-        "grid (importance sampling with one seed throughout)." + (f" Bridge sampling: {lengths}." if lengths else ""),
+        "grid (importance sampling with one seed throughout)."
+        + (f" Bridge sampling: {lengths}. {BUDGET}" if lengths else ""),
     )

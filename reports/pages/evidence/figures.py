@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from bayes_lssvm.base.typing import Array
-from reports.draw.style import BLACK, BLUE, GREEN, GREY, PAGE_WIDTH, PALE, PURPLE, VERMILION, new_figure
+from reports.draw.style import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE_WIDTH, PALE, PURPLE, VERMILION, new_figure
 
 from .ladder import APPROXIMATE, PROGRAMS, RUNGS, Ladder
 
@@ -22,7 +22,7 @@ LOOK: dict[str, dict[str, Any]] = {
     "quadrature": {"color": BLACK, "linestyle": "-", "marker": "o"},
 }
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-_NUTS = {"collapsed": ("o", BLACK), "gp": ("D", BLUE)}
+_NUTS = {"collapsed": ("o", BLACK), "weights": ("s", ORANGE), "gp": ("D", BLUE)}
 
 
 def line(rung: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ RUNGS = {
     "quadrature": "quadrature (exact)",
 }
 APPROXIMATE = ("mackay", "hessian", "laplace")
-PROGRAMS = {"collapsed": "collapsed NUTS", "gp": "GP NUTS"}
+PROGRAMS = {"collapsed": "collapsed NUTS", "weights": "weight-space NUTS", "gp": "GP NUTS"}
 MATTERS = 10.0  # nats below the best width: what lies lower has no weight in any comparison
 SMALL_LOSS = 0.1  # nats that no reader of evidence would act on
 LARGE_ERROR = 1.0  # nats: Kass and Raftery's words begin to change

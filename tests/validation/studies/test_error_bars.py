@@ -125,11 +125,23 @@ def test_ripleys_widths_and_those_of_other_data(ripley_data):
     assert next(p["label"] for p in found if p["name"] == "rbf-main").endswith("(best by 5.2)")
 
 
-def test_programs_that_cost_much_see_fewer_rows_and_so_does_their_reference(ripley_data):
-    (cell,) = [c for c in STUDY.cells(ripley_data, "quick") if c.key.endswith(".gp")]
-    assert cell.key == "rbf-main-n80.gp"
-    assert cell.settings["problem"]["rows"] == 80
-    assert cell.settings["problem"]["label"].endswith(", 80 rows")
+def test_independent_programs_have_all_hyperparameters_free_on_all_rows_of_ripley(ripley_data):
+    cells = {c.key: c for c in STUDY.cells(ripley_data, "quick")}
+    for key in ("rbf-free.gp", "rbf-free.weight-space"):
+        problem = cells[key].settings["problem"]
+        assert problem["free"]
+        assert problem["rows"] is None
+    assert len(ripley_data.y) == 250
+
+
+def test_programs_that_cost_much_see_fewer_rows_and_so_does_their_reference():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 1))
+    other = StudyData("mine", X, np.sign(X[:, 0]), "binary", ("x",), "y", None, None, None, "0")
+    (cell,) = [c for c in STUDY.cells(other, "quick") if c.key.endswith(".gp")]
+    assert cell.key == "rbf-free-n250.gp"
+    assert cell.settings["problem"]["rows"] == 250
+    assert cell.settings["problem"]["label"].endswith(", 250 rows")
 
 
 def test_toy_size_runs_and_its_chains_pass(toy):

@@ -8,8 +8,9 @@ changes when an approximation takes the reference's place.
 | size  | points at most | sampled                                                                            |
 | ----- | -------------- | ---------------------------------------------------------------------------------- |
 | toy   | 40             | collapsed NUTS with one kernel parameter free, importance draws with none or two   |
-| quick | 500            | collapsed NUTS with none or one, importance draws with two                         |
-| full  | 1000           | both for all (NUTS with two: up to 300 points), weight space up to 40 weights      |
+| quick | 500            | collapsed NUTS with none or one; kernels with an RBF part by GP NUTS up to 300     |
+|       |                | points, importance draws with two parameters beyond                                |
+| full  | 1000           | all of these (NUTS with two: up to 300 points), weight space up to 40 weights      |
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ class _Effort(NamedTuple):
     nuts_for: tuple[int, ...]
     importance_for: tuple[int, ...]
     weights: dict[str, int] | None = None
+    gp: dict[str, int] | None = None
     tolerance: float = 1e-4  # nats, of a rule over two kernel parameters; fifty times that inside an approximation
 
 
@@ -71,6 +73,7 @@ _EFFORT: dict[Size, _Effort] = {
         importance=2000,
         nuts_for=(0, 1),
         importance_for=(2,),
+        gp={**_FOUR, "warmup": 60, "draws": 300},
     ),
     "full": _Effort(
         points=1000,
@@ -80,6 +83,7 @@ _EFFORT: dict[Size, _Effort] = {
         nuts_for=(0, 1, 2),
         importance_for=(0, 1, 2),
         weights={**_FOUR, "warmup": 1000, "draws": 3000},
+        gp={**_FOUR, "warmup": 150, "draws": 500},
     ),
 }
 _MANY = 300  # points; beyond, a factorisation at every step of NUTS, or at thousands of draws, takes too long
@@ -114,7 +118,11 @@ def _methods(effort: _Effort, name: str, n: int, d: int) -> dict[str, dict[str, 
     found: dict[str, dict[str, Any]] = {"quadrature": exact, "mackay": rough, "hessian": rough, "laplace": {}}
     if free > 1:
         found["ccd"] = {}
-    if free in effort.importance_for and (n <= _MANY or free != 1):  # with one, NUTS has no factorisation to wait for
+    by_gp = effort.gp is not None and n <= _MANY and MODELS[name].degree is None
+    if by_gp and effort.gp is not None:
+        found["gp"] = effort.gp
+    # with one parameter, NUTS has no factorisation to wait for; at quick size an independent program does for draws
+    if free in effort.importance_for and (n <= _MANY or free != 1) and not (by_gp and effort.weights is None):
         found["importance"] = {"draws": min(effort.importance, _FEWER_DRAWS) if n > _MANY else effort.importance}
     if free in effort.nuts_for and (free < 2 or n <= _MANY):
         found["nuts"] = effort.nuts if free < 2 else _CHOLESKY_CHAINS
@@ -133,4 +141,5 @@ STUDY = Study(
     title="Bayes factors between kernels",
     cells=cells,
     compute=compute,
+    version=2,
 )

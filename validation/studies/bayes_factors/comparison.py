@@ -19,6 +19,7 @@ DESIGN = {"ccd": "composite design"}
 EXACT = {"quadrature": "quadrature"}
 SAMPLED = {
     "nuts": "collapsed NUTS, bridge",
+    "gp": "GP NUTS, bridge",
     "weights": "weight-space NUTS, bridge",
     "importance": "importance draws",
 }

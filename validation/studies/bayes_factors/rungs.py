@@ -10,6 +10,7 @@
 | `importance` | Student draws at the modes                  | the same                               | yes     |
 | `nuts`       | collapsed NUTS, bridge sampling             | the same                               | yes     |
 | `weights`    | NUTS on the weights too, bridge sampling    | the same                               | yes     |
+| `gp`         | NUTS on a Gaussian process, bridge sampling | the same                               | yes     |
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ from bayes_lssvm.marginal.rules.lattice import integrate_on_lattice
 from bayes_lssvm.marginal.rules.level2 import integrate
 from bayes_lssvm.priors import HyperPrior, hyper_prior_from_dict
 from bayes_lssvm.trust import ladder
+from models import GaussianProcess
 from validation.harness import CellResult
-from validation.sampled import chains_of, lengths, sample_program
+from validation.sampled import NUTS_EVERY, SampledPosterior, lengths, sample_collapsed, sample_program, why
 
 from .comparison import ANALYTIC
 from .models import MODELS
@@ -58,8 +60,8 @@ def evidence_by_rung(settings: dict[str, Any], seed: int, X: Array, y: Array) ->
     """One model by one rung, from a cell's settings."""
     method, kernel = settings["method"], kernel_from_dict(settings["kernel"])
     prior = hyper_prior_from_dict(settings["prior"])
-    if method == "weights":
-        return _by_weights(settings, seed, X, y, prior)
+    if method in ("weights", "gp"):
+        return _by_program(settings, seed, X, y, kernel, prior)
     if method == "hessian" or (method in INNER and kernel.log_params.size > 1):
         return _by_lattice(INNER[method], settings["tolerance"], kernel, prior, X, y)
     return _by_library(settings, seed, X, y, kernel, prior)
@@ -69,11 +71,14 @@ def _by_library(
     settings: dict[str, Any], seed: int, X: Array, y: Array, kernel: Kernel, prior: HyperPrior
 ) -> CellResult:
     method = settings["method"]
+    if method == "nuts":
+        found = why(sample_collapsed(X, y, settings, seed, kernel=kernel, prior=prior), X, y, kernel)
+        return _of_draws(found)
     options: dict[str, Any] = {"seed": seed, "progress": False, **lengths(settings)}
     rung = ladder(X, y, kernel=kernel, prior=prior, rungs=(method,), **options)[method]
     values = {"log_evidence": rung.log_evidence, "error": rung.error, "mean": rung.mean, "sd": rung.sd}
     checks = () if method in ANALYTIC else rung.checks  # where an approximation fails is what the study shows
-    return CellResult(values, checks, chains_of(rung).tree() if method == "nuts" else None)
+    return CellResult(values, checks)
 
 
 # --- rules of our own ------------------------------------------------------------------------------------------------
@@ -109,16 +114,26 @@ def _gaussian_of_kernel(X: Array, y: Array, kernel: Kernel, prior: HyperPrior) -
     return (gaussian.weights @ gaussian.nodes)[first:], gaussian.covariance()[first:, first:]
 
 
-def _by_weights(settings: dict[str, Any], seed: int, X: Array, y: Array, prior: HyperPrior) -> CellResult:
-    """NUTS on the weights, the bias and all hyperparameters, and bridge sampling over all of them."""
-    degree = MODELS[settings["model"]].degree
-    assert degree is not None
-    program, arguments = weight_space(degree, prior, X, y)
-    drawn = sample_program(program, arguments, settings, seed, target_accept=0.9, bridge=True)
+def _by_program(
+    settings: dict[str, Any], seed: int, X: Array, y: Array, kernel: Kernel, prior: HyperPrior
+) -> CellResult:
+    """NUTS on a program of its own, with bridge sampling over all of its sites."""
+    if settings["method"] == "gp":
+        gp = GaussianProcess(kernel, prior=prior)
+        drawn = sample_program(gp, gp.data(X, y), settings, seed, bridge=True, nuts_every=NUTS_EVERY)
+    else:
+        degree = MODELS[settings["model"]].degree
+        assert degree is not None
+        program, arguments = weight_space(degree, prior, X, y)
+        drawn = sample_program(program, arguments, settings, seed, bridge=True, target_accept=0.9)
+    return _of_draws(why(drawn, X, y, kernel))
+
+
+def _of_draws(drawn: SampledPosterior) -> CellResult:
     values = {
         "log_evidence": drawn.log_evidence,
         "error": drawn.error,
         "mean": {name: float(x.mean()) for name, x in drawn.points.items()},
         "sd": {name: float(x.std()) for name, x in drawn.points.items()},
     }
-    return CellResult(values, (*drawn.diagnostics.checks, bridge_check(drawn.concerns)), drawn.tree())
+    return CellResult(values, (*drawn.checks, bridge_check(drawn.concerns)), drawn.tree())

@@ -25,21 +25,15 @@ __all__ = [
     "problems",
 ]
 
-# Parametrisations of the weights in the order they are tried: (centred, target acceptance). A kernel with few features
-# and much signal wants centred weights, many features want the other kind, and so do data without signal, with short
-# steps.
-_FEW_WEIGHTS = [[True, 0.8], [False, 0.95]]
-_MANY_WEIGHTS = [[False, 0.9], [True, 0.95]]
-_NO_SIGNAL = [[False, 0.98], [False, 0.995]]
-
 
 class Effort(NamedTuple):
     """How much is sampled at a size.
 
     Attributes
     ----------
-    collapsed, weight_space, gp : (draws, warm-up)
-        Of each of four chains.
+    collapsed, weight_space, cholesky : (draws, warm-up)
+        Of each of four chains; the last of programs that factorise a matrix at every step: the Gaussian process, and
+        weight space with σ free.
     weight_space_problems, gp_problems : tuple of str
         Names of the problems that these programs sample.
     weight_space_rows, gp_rows : int
@@ -48,7 +42,7 @@ class Effort(NamedTuple):
 
     collapsed: tuple[int, int]
     weight_space: tuple[int, int]
-    gp: tuple[int, int]
+    cholesky: tuple[int, int]
     weight_space_problems: tuple[str, ...]
     gp_problems: tuple[str, ...]
     weight_space_rows: int
@@ -56,14 +50,14 @@ class Effort(NamedTuple):
 
 
 EFFORT: dict[Size, Effort] = {
-    "toy": Effort((1000, 500), (500, 300), (500, 300), ("linear",), (), 40, 40),
-    "quick": Effort((1000, 500), (1000, 500), (1000, 300), ("linear", "rbf-main"), ("rbf-main",), 250, 80),
+    "toy": Effort((1000, 500), (500, 300), (150, 75), ("linear",), (), 40, 40),
+    "quick": Effort((1000, 500), (1000, 300), (300, 50), ("linear", "rbf-main", "rbf-free"), ("rbf-free",), 250, 250),
     "full": Effort(
         (4000, 1000),
         (4000, 1000),
         (1000, 300),
-        ("linear", "rbf-main", "permuted"),
-        ("rbf-main", "rbf-wide", "rbf-free"),  # minutes each; weight space samples the others
+        ("linear", "rbf-main", "rbf-wide", "rbf-free", "permuted"),
+        ("rbf-main", "rbf-wide", "rbf-free"),  # minutes each
         250,
         250,
     ),
@@ -80,11 +74,9 @@ def cells(data: StudyData, size: Size) -> list[Cell]:
     by_name = {problem.name: problem for problem in found} | {"rbf-wide": _widest(found)}
     for name in effort.weight_space_problems:
         problem = _on(by_name[name], data, effort.weight_space_rows)
-        attempts = _FEW_WEIGHTS if problem.kernel["kind"] == "Linear" else _MANY_WEIGHTS
-        attempts = _NO_SIGNAL if problem.permuted else attempts
-        cells.append(_cell(problem, "weight-space", *effort.weight_space, attempts=attempts))
+        cells.append(_cell(problem, "weight-space", *(effort.cholesky if problem.free else effort.weight_space)))
     for name in effort.gp_problems:
-        cells.append(_cell(_on(by_name[name], data, effort.gp_rows), "gp", *effort.gp))
+        cells.append(_cell(_on(by_name[name], data, effort.gp_rows), "gp", *effort.cholesky))
     return cells
 
 
@@ -100,8 +92,8 @@ def compute(cell: Cell, data: StudyData) -> CellResult:
     return sampled(problem, X, y, settings, cell.seed)
 
 
-def _cell(problem: Problem, program: str, draws: int | None = None, warmup: int | None = None, **more: Any) -> Cell:
-    settings: dict[str, Any] = {"problem": problem.settings, "program": program, **more}
+def _cell(problem: Problem, program: str, draws: int | None = None, warmup: int | None = None) -> Cell:
+    settings: dict[str, Any] = {"problem": problem.settings, "program": program}
     if draws is not None:
         settings |= {"draws": draws, "warmup": warmup}
     key = f"{problem.name}.{program}"
@@ -126,4 +118,5 @@ STUDY = Study(
     title="Error bars of the hyperparameters",
     cells=cells,
     compute=compute,
+    version=2,
 )

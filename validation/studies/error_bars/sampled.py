@@ -1,7 +1,7 @@
 """Error bars by NUTS, with Monte-Carlo errors, beside the exact ones of the same problem.
 
     collapsed      weights and bias integrated out (`marginalise(method="nuts")`)
-    weight space   weights, bias, log μ and log ζ (`models.WeightSpace`)
+    weight space   weights, bias, log μ, log ζ and, where it is free, log σ (`models.WeightSpace`, `KernelWeightSpace`)
     gp             a Gaussian process with a Cholesky factor at every step (`models.GaussianProcess`)
 
 The last two share no algebra with the closed forms. The Monte-Carlo error of a correlation r is that of the mean of its
@@ -17,13 +17,12 @@ import numpy as np
 
 from bayes_lssvm.base.arviz import rhat_and_ess
 from bayes_lssvm.base.checks import Check
-from bayes_lssvm.base.errors import quiet
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import RBF
-from models import GaussianProcess, WeightSpace, features
+from models import Exact, GaussianProcess, KernelWeightSpace, WeightSpace, features
 from validation.harness import CellResult
 from validation.ladder import PRIOR, distance_check
-from validation.sampled import SampledPosterior, chains_of, lengths, sample_program
+from validation.sampled import NUTS_EVERY, SampledPosterior, sample_collapsed, sample_program, why
 
 from .analytic import climbed, moments, pair
 from .problems import Problem
@@ -42,22 +41,22 @@ def sampled(problem: Problem, X: Array, y: Array, settings: Mapping[str, Any], s
     Parameters
     ----------
     settings : dict
-        program, draws, warmup, and for weight space `attempts`, a list of (centred, target_accept).
+        program, draws and warmup.
     """
     reference = climbed(("quadrature",), problem, X, y)["quadrature"]
-    with quiet():  # a check that fails is kept as one
-        run = _PROGRAMS[settings["program"]](problem, X, y, settings, seed)
-    points = {name: run.posterior.points[name] for name in reference.mean}
+    run = _PROGRAMS[settings["program"]](problem, X, y, settings, seed)
+    posterior = why(run.posterior, X, y, problem.function)
+    points = {name: posterior.points[name] for name in reference.mean}
     values, errors = _estimates(points)
     truth = moments(reference)
     z = {
         kind: {name: (values[kind][name] - truth[kind][name]) / errors[kind][name] for name in values[kind]}
         for kind in values
     }
-    checks = (*run.posterior.diagnostics.checks, *reference.checks, _agreement_check(z))
+    checks = (*posterior.checks, *reference.checks, _agreement_check(z))
     record = {**values, "errors": errors, "exact": truth, "z": z, "n_rows": len(y), **run.notes}
-    record["min_ess"] = run.posterior.diagnostics.min_ess
-    return CellResult(record, checks, run.posterior.tree())
+    record |= {"min_ess": posterior.diagnostics.min_ess, "n_attempts": posterior.attempts}
+    return CellResult(record, checks, posterior.tree())
 
 
 def _agreement_check(z: Mapping[str, Mapping[str, float]]) -> Check:
@@ -93,33 +92,25 @@ def _estimates(points: Mapping[str, Array]) -> tuple[dict[str, dict[str, float]]
 
 
 def _collapsed(problem: Problem, X: Array, y: Array, settings: Mapping[str, Any], seed: int) -> Run:
-    rung = climbed(("nuts",), problem, X, y, seed=seed, **lengths(settings))["nuts"]
-    # weights other than one would make plain moments of the draws wrong
-    if rung.integral.diagnostics["correction"]["corrected"]:
-        raise ValueError("The table of the collapsed sampler is too coarse for these data: its draws need weights.")
-    return Run(chains_of(rung), {})
+    held = not problem.free
+    return Run(sample_collapsed(X, y, settings, seed, kernel=problem.function, prior=PRIOR, fixed_kernel=held), {})
 
 
 def _weight_space(problem: Problem, X: Array, y: Array, settings: Mapping[str, Any], seed: int) -> Run:
-    """The first parametrisation of those given whose chains pass, or the one with the most effective draws.
-
-    No parametrisation suits all data, and which one does is not known beforehand.
-    """
-    phi = features(problem.function, X, empirical=isinstance(problem.function, RBF))
-    tried: list[tuple[bool, SampledPosterior]] = []
-    for centred, target in settings["attempts"]:
-        program = WeightSpace(prior=PRIOR, centred=centred)
-        found = sample_program(program, program.data(phi, y), settings, seed, target_accept=target)
-        tried.append((centred, found))
-        if found.diagnostics.ok:
-            break
-    centred, best = max(tried, key=lambda pair: (pair[1].diagnostics.ok, pair[1].diagnostics.min_ess))
-    return Run(best, {"centred": centred, "n_attempts": len(tried), "n_features": phi.shape[1]})
+    program: WeightSpace | KernelWeightSpace
+    if problem.free:
+        program = KernelWeightSpace(Exact(problem.function), prior=PRIOR)
+        return Run(
+            sample_program(program, program.data(X, y), settings, seed, nuts_every=NUTS_EVERY), {"n_features": len(y)}
+        )
+    program = WeightSpace(prior=PRIOR, whitened=True)
+    design, targets = program.data(features(problem.function, X, empirical=isinstance(problem.function, RBF)), y)
+    return Run(sample_program(program, (design, targets), settings, seed), {"n_features": design.shape[1] - 1})
 
 
 def _gp(problem: Problem, X: Array, y: Array, settings: Mapping[str, Any], seed: int) -> Run:
     program = GaussianProcess(problem.function, prior=PRIOR, fixed_kernel=not problem.free)
-    return Run(sample_program(program, program.data(X, y), settings, seed), {})
+    return Run(sample_program(program, program.data(X, y), settings, seed, nuts_every=NUTS_EVERY), {})
 
 
 _PROGRAMS = {"collapsed": _collapsed, "weight-space": _weight_space, "gp": _gp}

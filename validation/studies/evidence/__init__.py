@@ -4,7 +4,8 @@ For each width the best fit p(D | μ_MP, ζ_MP, σ), 5.2 with MacKay's error bar
 method with the prior in it, importance sampling and quadrature over (log μ, log ζ); at some widths NUTS with bridge
 sampling. Then the width that each rung selects, and at what loss of exact evidence. log μ and log ζ ~ Normal(0, 3).
 
-Cells: "curve-<i>", "near-<i>" (blocks of widths), "choice.<rung>", "profile-<σ>", "collapsed-<σ>" and "gp-<σ>".
+Cells: "curve-<i>", "near-<i>" (blocks of widths), "choice.<rung>", "profile-<σ>", "collapsed-<σ>", "weights-<σ>" and
+"gp-<σ>".
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ class Effort(NamedTuple):
         Of each of four chains.
     most_sampled : int
         Widths that are sampled.
+    weights_draws : int
+        Of each chain of weight space, at the main width and at the widest that is sampled; 0 for none.
     gp_draws : int
         Of each chain of the Gaussian process at the main width; 0 for none.
     most_rows, most_gp_rows : int
@@ -56,15 +59,16 @@ class Effort(NamedTuple):
     draws: int
     warmup: int
     most_sampled: int
+    weights_draws: int
     gp_draws: int
     most_rows: int
     most_gp_rows: int
 
 
 EFFORT: dict[Size, Effort] = {
-    "toy": Effort(8, 5, 1000, 500, 1, 0, 40, 0),
-    "quick": Effort(42, 14, 1000, 500, 5, 0, 600, 0),
-    "full": Effort(84, 28, 4000, 1000, 12, 1000, 1500, 300),
+    "toy": Effort(8, 5, 1000, 500, 1, 0, 0, 40, 0),
+    "quick": Effort(42, 14, 1000, 500, 5, 500, 0, 600, 0),
+    "full": Effort(84, 28, 4000, 1000, 12, 2000, 1000, 1500, 300),
 }
 
 
@@ -86,6 +90,9 @@ def cells(data: StudyData, size: Size) -> list[Cell]:
     for s in widths.sampled:
         settings = {"kind": "bridge", "program": "collapsed", "sigma": s, **lengths, **common}
         cells.append(_cell(f"collapsed-{s:g}", settings))
+    if effort.weights_draws:
+        own = {"kind": "bridge", "program": "weights", "draws": effort.weights_draws, "warmup": 300, **common}
+        cells += [_cell(f"weights-{s:g}", {**own, "sigma": s}) for s in widths.weighed]
     if effort.gp_draws and len(data.y) <= effort.most_gp_rows:
         settings = {
             "kind": "bridge",
@@ -123,6 +130,11 @@ class _Widths(NamedTuple):
     profiles: list[float]
     main: float
 
+    @property
+    def weighed(self) -> list[float]:
+        """Widths that weight space samples."""
+        return sorted({self.main, max(self.sampled)})
+
 
 def _widths(data: StudyData, rows: int | None, effort: Effort) -> _Widths:
     """Widths to four figures: the last ones differ between computers, and cells are known by them."""
@@ -155,4 +167,5 @@ STUDY = Study(
     title="The evidence along σ",
     cells=cells,
     compute=compute,
+    version=2,
 )

@@ -30,7 +30,7 @@ from bayes_lssvm.trust import ladder
 from models import BernoulliGP
 from validation.harness import CellResult
 from validation.ladder import PRIOR
-from validation.sampled import chains_of, lengths, sample_program
+from validation.sampled import collapsed_rung, sample_program, why
 
 from .points import Points
 
@@ -67,8 +67,8 @@ def _integrated(points: Points, kernel: Kernel, *, fixed_kernel: bool) -> CellRe
 
 def by_nuts(points: Points, settings: dict[str, Any], seed: int) -> CellResult:
     """Level 1's moderated output at draws of (μ, ζ, σ), averaged."""
-    options: dict[str, Any] = {"prior": PRIOR, "seed": seed, "progress": False, **lengths(settings)}
-    rung = ladder(points.X, points.y, kernel=RBF(1.0), rungs=("nuts",), **options)["nuts"]
+    rung, chains = collapsed_rung(points.X, points.y, settings, seed, kernel=RBF(1.0), prior=PRIOR)
+    chains = why(chains, points.X, points.y, RBF(1.0))
     found, m = rung.integral, settings["averaged"]
     # evenly spaced in the cumulated weights: where these are equal, every so-many-th draw of the chains in turn
     chosen = np.searchsorted(np.cumsum(found.weights)[:-1], (np.arange(m) + 0.5) / m)
@@ -76,8 +76,7 @@ def by_nuts(points: Points, settings: dict[str, Any], seed: int) -> CellResult:
     each = np.array([at_draw(points, RBF(s), mu, zeta) for mu, zeta, s in np.exp(found.nodes[chosen][:, columns])])
     error = each.std(axis=0, ddof=1) / np.sqrt(m)
     own = {"averaged": m, "mean": _logs(found.mean()), "sd": _logs(found.sd())}
-    chains = chains_of(rung)
-    return CellResult({**own, **_shared(points, each.mean(axis=0), error)}, chains.diagnostics.checks, chains.tree())
+    return CellResult({**own, **_shared(points, each.mean(axis=0), error)}, chains.checks, chains.tree())
 
 
 def at_draw(points: Points, kernel: Kernel, mu: float, zeta: float) -> Array:
@@ -95,8 +94,10 @@ def by_bernoulli(points: Points, settings: dict[str, Any], seed: int) -> CellRes
     sigma = _sigma(fitted(points))
     program = BernoulliGP(RBF(sigma), PRIOR, fixed_kernel=True)
     drawn = sample_program(program, program.data(points.X, points.y), settings, seed, target_accept=0.95)
-    thin = max(1, settings["draws"] * settings["chains"] // settings["averaged"])
+    drawn = why(drawn, points.X, points.y, RBF(sigma))
     latent = {name: drawn.draws[name] for name in ("log_mu", "b", "eta")}
+    draws = latent["b"].shape[1]  # more than the settings' where chains were run again
+    thin = max(1, draws * settings["chains"] // settings["averaged"])
     each = np.array(
         [
             program.predict_proba({n: v[c : c + 1] for n, v in latent.items()}, points.X, points.all_new, thin=thin)[
@@ -108,12 +109,12 @@ def by_bernoulli(points: Points, settings: dict[str, Any], seed: int) -> CellRes
     error = each.std(axis=0, ddof=1) / np.sqrt(len(each))  # of the chains' means
     values = {
         "sigma": sigma,
-        "averaged": -(-settings["draws"] // thin) * settings["chains"],
+        "averaged": -(-draws // thin) * settings["chains"],
         "mean": {"log_mu": float(latent["log_mu"].mean()), "b": float(latent["b"].mean())},
         "sd": {"log_mu": float(latent["log_mu"].std()), "b": float(latent["b"].std())},
     }
     probabilities = _shared(points, each.mean(axis=0), error)
-    return CellResult({**values, **probabilities}, drawn.diagnostics.checks, drawn.tree("b"))
+    return CellResult({**values, **probabilities}, drawn.checks, drawn.tree("b"))
 
 
 METHODS = {
