@@ -166,6 +166,16 @@ def psis_loo(tree: DataTree) -> PsisLoo:
 
 
 @alone
+def psis_compare(trees: Mapping[str, DataTree]) -> Any:
+    """ArviZ's table of models by PSIS-LOO, the best one first; the data have to be the same."""
+    with _extra():
+        compare: Any = import_module("arviz_stats").compare
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return compare(dict(trees))
+
+
+@alone
 def datatree(
     groups: Mapping[str, Mapping[str, AnyArray]],
     *,

@@ -69,12 +69,13 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page under its own heading; figures come before tables."""
+    """A part of a page under its own heading; figures come before tables. A folded one shows its heading alone."""
 
     heading: str
     paragraphs: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     pictures: tuple[Picture, ...] = ()
+    folded: bool = False
 
 
 @dataclass(frozen=True)

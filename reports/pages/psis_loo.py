@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
+from bayes_lssvm.base.arviz import psis_compare, read_netcdf
 from bayes_lssvm.base.typing import AnyArray, Array
+from reports.draw.arviz import compare_figure, loo_pit_figure
 from reports.draw.style import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE_WIDTH, PURPLE, SKY, VERMILION, new_figure
 from reports.frame.page import Page, Picture, Row, Section, Table
 from reports.frame.words import minus
@@ -82,11 +84,54 @@ def page(result: StudyResult) -> Page:
         sections=(
             Section("Where a point determines its own output", pictures=(picture,)),
             Section("Point by point", tables=(point_table(found),)),
+            *comparison(result),
         ),
         methods=METHODS,
         result=result,
         printed=(key_table(found),),
     )
+
+
+def comparison(result: StudyResult) -> tuple[Section, ...]:
+    """Kernels on the same rows of Ripley's data: ArviZ's comparison beside the exact one, and its LOO-PIT."""
+    cells = [c for c in result.cells if c.cell.key.startswith("ripley") and c.error is None and c.draws is not None]
+    if len(cells) < 2:
+        return ()
+    labels = [PROBLEMS[c.cell.key].label.removeprefix("Ripley, ") for c in cells]
+    trees = {label: read_netcdf(c.draws) for label, c in zip(labels, cells, strict=True) if c.draws is not None}
+    table = psis_compare(trees)
+    exact = {label: float(np.sum(c.values["exact"])) for label, c in zip(labels, cells, strict=True)}
+    best = max(exact, key=exact.__getitem__)
+    chosen = str(table.index[0])
+    said = (
+        f"ArviZ's compare puts {chosen} first, as exact leave-one-out does."
+        if chosen == best
+        else f"ArviZ's compare puts {chosen} first. By exact leave-one-out {best} is first, "
+        f"{exact[best] - exact[chosen]:.1f} nats before it."
+    )
+    rows = tuple(
+        Row(
+            str(label),
+            (
+                minus(f"{row['elpd']:.1f} ± {row['se']:.1f}"),
+                minus(f"{exact[str(label)]:.1f}"),
+                "yes" if row["warning"] else "no",
+            ),
+        )
+        for label, row in table.iterrows()
+    )
+    shown = Table("The order of the kernels", ("", "elpd by PSIS-LOO", "exact elpd", "k̂ warns"), rows)
+    pictures = (
+        Picture("compare", compare_figure(table), "ArviZ's plot_compare of four kernels.", "PSIS-LOO with one s.e."),
+        Picture(
+            "loo-pit",
+            loo_pit_figure(trees),
+            "ArviZ's LOO-PIT of each kernel: a line and a grey band.",
+            "Within the band left-out targets are where they are predicted to be. Targets are labels ±1: a step in the "
+            "middle is what Gaussian noise makes of two values.",
+        ),
+    )
+    return (Section("Which kernel?", (said,), tables=(shown,), pictures=pictures),)
 
 
 def verdict(found: Sequence[Compared]) -> tuple[str, ...]:

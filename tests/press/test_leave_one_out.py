@@ -313,3 +313,14 @@ def test_the_dual_posterior_has_the_same_left_out_points(gamma, ripley_standardi
     expected = leave_one_out(K, y, gamma, mu=mu)
     np.testing.assert_allclose(outputs, expected.predictions, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(variances, expected.latent_variances, rtol=1e-6, atol=1e-7)
+
+
+def test_the_spectrum_of_the_levels_has_the_targets_themselves():
+    rng = np.random.default_rng(12)
+    X, y = rng.normal(size=(15, 2)), 3.0 + rng.normal(size=15)
+    K = RBF(0.9)(X)
+    found = LeaveOneOutSpectrum.from_spectrum(CentredSpectrum.from_kernel_matrix(K, y)).at(2.5)
+    expected = leave_one_out(K, y, 2.5)
+    assert found.targets == pytest.approx(y, abs=1e-12)
+    assert found.predictions == pytest.approx(expected.predictions, abs=1e-10)
+    assert found.intercept == pytest.approx(expected.intercept, abs=1e-10)

@@ -15,6 +15,7 @@ from bayes_lssvm.priors import HyperPrior, Normal
 from models import GaussianProcess, sample
 from validation.arviz import to_arviz
 
+base = pytest.importorskip("arviz_base", reason="ArviZ is not installed")
 stats = pytest.importorskip("arviz_stats", reason="ArviZ is not installed")
 plots = pytest.importorskip("arviz_plots", reason="ArviZ is not installed")
 
@@ -69,8 +70,12 @@ def tree(request, data):
 
 @pytest.fixture(autouse=True)
 def quiet_plots():
-    """ArviZ warns of k̂ above 0.7, and pandas of ArviZ: neither is what is tested here."""
-    with warnings.catch_warnings(), matplotlib.rc_context({"backend": "agg"}):
+    """ArviZ warns of k̂ above 0.7, and pandas of ArviZ: neither is what is tested here.
+
+    All pairs of eight variables are more panels than ArviZ 1 draws unless it is told to.
+    """
+    more = base.rc_context({"plot.max_subplots": 100})
+    with more, warnings.catch_warnings(), matplotlib.rc_context({"backend": "agg"}):
         warnings.simplefilter("ignore")
         yield
     pyplot.close("all")

@@ -47,7 +47,7 @@ from validation.harness import Cell, CellResult, Check, Size, Study
 LIMIT = 1e-3
 """Nats: what the two forms of an exact density may differ by."""
 DRAWS: dict[Size, int] = {"toy": 400, "quick": 4000, "full": 20_000}
-_CHECKED = 3
+_CHECKED, _STORED = 3, 1000
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Problem:
 
 
 PROBLEMS = {
-    "ripley-linear": Problem("Ripley, linear", "ripley", Linear(), 250),
+    "ripley-linear": Problem("Ripley, linear", "ripley", Linear(), 125, 2),
     "ripley-rbf": Problem("Ripley, RBF, σ free", "ripley", RBF(1.0), 125, 2),
     "ripley-0.2": Problem("Ripley, RBF, σ = 0.2", "ripley", RBF(0.2), 125, 2, held=True, refitted=True),
     "ripley-0.1": Problem("Ripley, RBF, σ = 0.1", "ripley", RBF(0.1), 125, 2, held=True, refitted=True),
@@ -160,12 +160,14 @@ def compute(cell: Cell, data: None) -> CellResult:
     posterior = posterior_of(problem, *load(problem))
     found, good_k = pointwise(problem, posterior, cell.settings["draws"], cell.seed)
     values = {**{name: array.tolist() for name, array in found._asdict().items()}, "good_k": good_k}
+    tree = posterior.to_arviz(draws=min(cell.settings["draws"], _STORED), seed=cell.seed)
+    kept = tree.filter(lambda group: not group.name or not group.name.startswith("prior"))
     if problem.refitted:
-        return CellResult(values)
+        return CellResult(values, draws=kept)
     worst = np.argsort(found.exact)[:_CHECKED].tolist()
     off = max(abs(evidence_ratio(problem, posterior, i) - found.exact[i]) for i in worst)
     sentence = f"Exact densities are within {off:.1e} nats of the ratio of two evidences (at most {LIMIT:g})"
-    return CellResult(values, (Check("ratio of evidences", off, LIMIT, off <= LIMIT, sentence),))
+    return CellResult(values, (Check("ratio of evidences", off, LIMIT, off <= LIMIT, sentence),), kept)
 
 
 STUDY = Study(
@@ -173,6 +175,7 @@ STUDY = Study(
     title="PSIS-LOO against exact leave-one-out",
     cells=cells,
     compute=compute,
+    version=2,
     needs_data=False,
     own_data="Ripley's synthetic data, and the diabetes data of Efron et al. (2004) from scikit-learn",
 )

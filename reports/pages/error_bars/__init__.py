@@ -20,7 +20,7 @@ from .bars import (
     sampled_figures,
     verdict,
 )
-from .figures import forest, pairs, ranks
+from .figures import arviz_forest, arviz_pair, effective_sizes, energies, forest, pairs, ranks
 
 INTRODUCTION = (
     "How well are the hyperparameters known? MacKay's formulas give error bars of log μ and log ζ without any "
@@ -50,6 +50,7 @@ def page(result: StudyResult) -> Page:
             ),
             *_rank_section(result),
             independence(),
+            *_arviz_section(result, bars),
         ),
         methods=methods(result),
         result=result,
@@ -195,6 +196,50 @@ def _rank_section(result: StudyResult) -> tuple[Section, ...]:
             )
         )
     return (Section("Did the chains mix?", pictures=tuple(pictures)),)
+
+
+def _arviz_section(result: StudyResult, bars: tuple[Bars, ...]) -> tuple[Section, ...]:
+    """Forest, pairs, effective sizes and energies by ArviZ, folded."""
+    having = [b for b in bars if "collapsed" in b.sampled]
+    if not having:
+        return ()
+    widest = max(having, key=lambda b: len(b.parameters))
+    pictures = [
+        Picture(
+            "arviz-forest",
+            arviz_forest(bars),
+            "ArviZ's forest plot of the draws of collapsed NUTS, with the bars of MacKay, the Hessian and quadrature.",
+            "The upper line of each row is ArviZ's, of draws: thick 68 %, thin 95 %. Below it stand MacKay's bar, the "
+            "Hessian's and the exact one, of one and two standard deviations.",
+        ),
+        Picture(
+            "arviz-pair",
+            arviz_pair(widest),
+            f"ArviZ's pair plot of the draws of {widest.label}, with ellipses and the contours of the exact density.",
+            f"{widest.label}. Dashed: the Hessian's ellipses; dash-dotted: MacKay's; solid: the exact density.",
+        ),
+    ]
+    for cell in rank_cells(result):
+        label = f"{cell.cell.settings['problem']['label']}, {PROGRAMS[cell.cell.settings['program']]}"
+        pictures.append(
+            Picture(
+                f"ess-{cell.cell.key}",
+                effective_sizes(cell),
+                f"Effective sample sizes at the quantiles of each parameter, {label}.",
+                f"{label}: effective draws for each quantile. The line is the 400 that ArviZ asks for.",
+            )
+        )
+        energy = energies(cell)
+        if energy is not None:
+            pictures.append(
+                Picture(
+                    f"energy-{cell.cell.key}",
+                    energy,
+                    f"E-FMI of each chain, and densities of the energy and of its steps, {label}.",
+                    f"{label}: where the steps spread less than the energy itself (E-FMI below 0.3), chains are slow.",
+                )
+            )
+    return (Section("The chains by ArviZ", pictures=tuple(pictures), folded=True),)
 
 
 def rank_cells(result: StudyResult) -> tuple[FinishedCell, ...]:

@@ -12,7 +12,7 @@ from matplotlib.patches import Ellipse
 
 from bayes_lssvm.base.arviz import read_netcdf
 from bayes_lssvm.base.typing import Array
-from reports.draw.arviz import rank_figure
+from reports.draw.arviz import Bar, energy_figure, ess_figure, forest_figure, pair_figure, rank_figure
 from reports.draw.style import BLACK, BLUE, GREEN, GREY, PAGE_WIDTH, PALE, PURPLE, VERMILION, new_figure
 from reports.frame.page import plain_label
 from validation.harness import FinishedCell
@@ -29,6 +29,7 @@ LOOK: dict[str, tuple[str, str, str]] = {  # colour, mark and words of each meth
 }
 _EDGE = 3.6  # exact standard deviations at which the forest is cut off
 _DOTS = 800
+_WIDEST = 20.0  # an error bar in a forest of ArviZ's
 _RADII = (1.0, 2.0)  # of the ellipses, in standard deviations
 
 
@@ -165,3 +166,51 @@ def ellipses(values: dict[str, Any], names: tuple[str, str]) -> list[Ellipse]:
 def ranks(cell: FinishedCell) -> Figure:
     """Rank plots of a cell's chains."""
     return rank_figure({SYMBOLS[name]: values for name, values in draws_of(cell).items()})
+
+
+# --- the same by ArviZ -----------------------------------------------------------------------------------------------
+
+
+def arviz_forest(bars: tuple[Bars, ...]) -> Figure:
+    """Intervals of the draws of collapsed NUTS by ArviZ, with the bars of the other methods below each."""
+    having = [b for b in bars if "collapsed" in b.sampled]
+    drawn = {b.name: draws_of(b.sampled["collapsed"]) for b in having}
+    rows = [(b, p, f"{SYMBOLS[p]}, {plain_label(b.label)}") for p in SYMBOLS for b in having if p in drawn[b.name]]
+    beside = {}
+    for method in ("mackay", "hessian", "exact"):
+        found = {row: (getattr(b, method)["mean"][p], getattr(b, method)["sd"][p]) for b, p, row in rows}
+        kept = {row: Bar(mean, sd) for row, (mean, sd) in found.items() if sd is not None and sd < _WIDEST}
+        beside[LOOK[method][2]] = (LOOK[method][0], kept)
+    return forest_figure({row: drawn[b.name][p] for b, p, row in rows}, beside)
+
+
+def arviz_pair(b: Bars) -> Figure:
+    """ArviZ's pair plot of one problem, with the Hessian's and MacKay's ellipses and the exact contours on top."""
+    names = {symbol: name for name, symbol in SYMBOLS.items()}
+
+    def decorate(axes: Axes, x: str, y: str) -> None:
+        pair = (names[x], names[y])
+        if pair == tuple(b.density["names"]):
+            density = np.exp(np.array(b.density["log_density"]))
+            levels = hpd_levels(density, [1.0 - np.exp(-0.5 * r**2) for r in _RADII])
+            axes.contour(b.density["x"], b.density["y"], density.T, levels=sorted(levels), colors=BLACK, linewidths=1.4)
+        shown = [(b.hessian, BLUE, "--")] + ([(b.mackay, VERMILION, "-.")] if "log_sigma" not in pair else [])
+        for values, colour, line in shown:
+            for ellipse in ellipses(values, pair):
+                axes.add_patch(ellipse)
+                ellipse.set(edgecolor=colour, linestyle=line, linewidth=1.4, facecolor="none")
+
+    drawn = draws_of(b.sampled["collapsed"])
+    return pair_figure({SYMBOLS[name]: drawn[name] for name in b.parameters}, decorate)
+
+
+def effective_sizes(cell: FinishedCell) -> Figure:
+    """Effective sizes at quantiles."""
+    return ess_figure({SYMBOLS[name]: values for name, values in draws_of(cell).items()})
+
+
+def energies(cell: FinishedCell) -> Figure | None:
+    """Energies of the chains, where the sampler has them."""
+    assert cell.draws is not None
+    statistics = read_netcdf(cell.draws)["sample_stats"]
+    return energy_figure(np.asarray(statistics["energy"].values)) if "energy" in statistics.data_vars else None

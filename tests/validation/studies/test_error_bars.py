@@ -199,7 +199,12 @@ def test_the_page_of_the_toy_study(toy):
     assert made.key_table.rows[4].cells[4] == "> 10 ✗"
     assert [picture.name for picture in made.pictures][:2] == ["forest", "pairs"]
     images = draw(made, dpi=30)
-    assert len(images) == len(made.pictures) == 4  # rank plots of two programs
+    names = [picture.name for picture in made.pictures]
+    assert len(images) == len(names) == 10
+    assert sum(name.startswith("ranks-") for name in names) == 2  # of two programs
+    (by_arviz,) = [section for section in made.sections if section.folded]
+    kinds = [picture.name.partition("-")[0] for picture in by_arviz.pictures]
+    assert kinds == ["arviz", "arviz", "ess", "energy", "ess", "energy"]
     assert all(picture.alt and picture.caption for picture in made.pictures)
 
 
@@ -306,7 +311,7 @@ def test_a_sampler_that_stopped_is_left_out_of_the_page(toy):
     made = page(stopped)
     assert next(r for r in made.key_table.rows if r.label == "  linear").cells[3] == "–"
     assert "20 sampled figures" in " ".join(made.verdict)
-    assert len(made.pictures) == 4
+    assert len(made.pictures) == 10
 
 
 def test_several_modes_are_named(toy):
