@@ -134,11 +134,12 @@ class DualPosterior:
         cls, kernel: Kernel, X: Array, K: Array, y: Array, *, mu: float, zeta: float
     ) -> DualPosterior:
         """The posterior at (μ, ζ) from the kernel matrix: one Cholesky factor and its inverse."""
-        means = K.mean(axis=1)
-        C = fortran_copy(K)
+        C, level = fortran_copy(K), float(K.mean())
+        C -= level  # without rounding where K is nearly constant, as it is for wide kernels
+        means = C.mean(axis=1)
         C -= means[:, None]
         C -= means[None, :] - means.mean()
-        return cls._from_centred(kernel, X, C, y, means, mu, zeta)
+        return cls._from_centred(kernel, X, C, y, level + means, mu, zeta)
 
     @classmethod
     def from_spectrum(
@@ -159,7 +160,7 @@ class DualPosterior:
         S = Factor.in_place(C, mu / zeta).inverse_factor()
         alpha = product(S.T, product(S, y - y.mean()))
         alpha -= alpha.mean()  # M on the left of R
-        return cls(kernel, X, alpha, float(y.mean() - means @ alpha), mu, zeta, S, means)
+        return cls(kernel, X, alpha, float(y.mean() - (means - means.mean()) @ alpha), mu, zeta, S, means)
 
     @property
     def n(self) -> int:
@@ -234,10 +235,13 @@ class DualPosterior:
         rows = max(1, BLOCK_DOUBLES // max(self.n, 1))
         averages = np.stack([g / g.sum() for g in groups], axis=1) if groups else np.empty((self.n, 0))
         columns = np.column_stack([self.alpha, np.full(self.n, 1.0 / self.n), averages])
+        level = float(self.kernel_means.mean())  # Σα = 0: outputs do not know it, and large α would round with it
         for start in range(0, len(X), rows):
             block = X[start : start + rows]
             K = self.kernel(block, self.X)
+            K -= level
             linear = product(K, columns)
+            linear[:, 1:] += level
             whitened = self.whiten(K) if variance else np.empty((len(block), 0))
             yield Projection(linear[:, 0], whitened, linear[:, 1], linear[:, 2:], self.kernel.diag(block))
 
@@ -274,7 +278,8 @@ class ClassCentres:
         members = np.stack([y > 0, y <= 0], axis=1)
         weights = members / members.sum(axis=0)  # [N, 2]
         K = posterior.kernel(posterior.X) if K is None else K
-        outputs, class_rows = product(K, posterior.alpha), product(K, weights)
+        outputs = product(K - float(posterior.kernel_means.mean()), posterior.alpha)  # as `project` has them
+        class_rows = product(K, weights)
         projected_mean = weights.T @ outputs
         deviations = outputs - members @ projected_mean  # e_{i,•}
         scatter = float(deviations @ deviations)

@@ -43,6 +43,7 @@ _LAST = 1e-6  # share of a posterior at either end that has no nodes
 _CHUNK = 1024  # new points at a time
 _SMALLEST_SHARE = 1e-14  # of the prior variance: what is below it is rounding
 _TINY = 1e-300
+_APART = 1e-8  # log γ of two rows of a rule
 _MARGIN = 0.5  # by which an interpolated log variance may pass those beside it
 _NEGLIGIBLE_VARIANCE = 1e-14  # of k(x, x), left unexplained by the directions that are dropped; means err by its root
 
@@ -133,7 +134,7 @@ def gauss_rule(x: Array, weights: Array, m: int) -> tuple[Array, Array]:
 def rows_of(integral: Level2Integral, nodes: Nodes) -> Rows:
     """The Gauss rules of log γ, and of log μ given γ, for one kernel's quadrature."""
     weights = np.exp(integral.log_weights - integral.log_weights.max())
-    u, group = np.unique(np.round(integral.log_zeta - integral.log_mu, 8), return_inverse=True)
+    u, group = _without_rounding(integral.log_zeta - integral.log_mu)
     total = np.bincount(group, weights).astype(float)
     log_inverse_mu = np.log(np.bincount(group, weights * np.exp(-integral.log_mu)) / total)
     found, shares = gauss_rule(u, total, nodes.gamma)
@@ -145,6 +146,15 @@ def rows_of(integral: Level2Integral, nodes: Nodes) -> Rows:
         log_mu, own = gauss_rule(integral.log_mu[here], weights[here], nodes.mu)
         rows.append((np.full(len(own), np.exp(-at)), share * own, _with_mean(np.exp(-log_mu), own, mean)))
     return Rows(*(np.concatenate(columns) for columns in zip(*rows, strict=True)))
+
+
+def _without_rounding(values: Array) -> tuple[Array, AnyArray]:
+    """The distinct values in ascending order, those apart by no more than rounding taken as one, and whose is which."""
+    order = np.argsort(values, kind="stable")
+    number = np.cumsum(np.diff(values[order], prepend=values[order[0]]) > _APART)
+    group = np.empty(len(values), dtype=int)
+    group[order] = number
+    return values[order][np.flatnonzero(np.diff(number, prepend=-1))], group
 
 
 def _with_mean(values: Array, weights: Array, log_mean: float) -> Array:

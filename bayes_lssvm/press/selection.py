@@ -161,7 +161,9 @@ def select_by_press(
     ends = [one(ordered, start, max_iter=max_iter) for start in bar]
     best = _best(ordered, ends)
     ends[best] = settled(ordered, ends[best], max_iter=max_iter)
-    outcomes = [_given_back(objective, search, end) for end in ends]
+    # rows stay in that order, in which sums are the same: where γ is at its upper end they differ in the sixth digit
+    own = replace(objective, X=objective.X[order.rows], y=targets[order.rows], weights=ordered.weights)
+    outcomes = [_given_back(own, search, end) for end in ends]
     outcomes = [_widened(o, varies) if isinstance(kernel, ARD) else o for o in outcomes]
     selection = _selection(objective, outcomes, outcomes[best])
     _warn_of_ties(ordered, [ends[best], *ends[:best], *ends[best + 1 :]])
@@ -185,7 +187,7 @@ def _warn_of_ties(objective: PressObjective, ends: list[PressOutcome]) -> None:
 
 
 def _given_back(objective: PressObjective, search: OrderedSearch, end: PressOutcome) -> PressOutcome:
-    """An outcome in the order of the data as they were given, and evaluated on them."""
+    """An outcome in the order of the columns as they were given, and evaluated on them."""
     selected = np.zeros_like(end.selected)
     selected[search.order.columns] = end.selected
     left = np.argsort(search.order.columns[end.selected])  # inputs may have been removed

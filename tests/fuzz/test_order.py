@@ -15,7 +15,6 @@ from bayes_lssvm.estimators.sparse import SparseLSSVC
 from bayes_lssvm.kernels import ARD, RBF, Linear
 
 TOLERANCE = 1e-6
-OF_POSTERIORS = 1e-4  # predictions are sums over γ up to where rounding ends it, and lose digits there
 ALIKE = ("evidence", "press", "press-br", "press-laplace", "press-curvature", "loo")
 KERNELS = ("rbf", "ard", "linear", "poly2", "sum", "ard sum")
 KINDS = ("classes", "numbers", "many classes", "posterior of classes", "posterior of numbers", "sparse", "selector")
@@ -158,9 +157,9 @@ def differences(seed: int) -> tuple[str, dict[str, float]]:
 
 
 def test_order_units_and_names_have_no_say(cases):
-    for seed in cases(12, full=500):
+    for seed in cases(4, full=500):
         what, found = differences(seed)
-        assert max(found.values()) < (OF_POSTERIORS if "posterior" in what else TOLERANCE), (what, found)
+        assert max(found.values()) < TOLERANCE, (what, found)
 
 
 @pytest.mark.parametrize("y", [np.array([1.0, 1.0, 1.0, 2.0]), np.array([1.0, -1.0, 2.0, -2.0])])

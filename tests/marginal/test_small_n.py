@@ -7,8 +7,9 @@ import pytest
 
 from bayes_lssvm import marginalise
 from bayes_lssvm.kernels import RBF
-from bayes_lssvm.linalg.spectrum import CentredSpectrum
+from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 from bayes_lssvm.marginal.rules.kernel import quadrature
+from bayes_lssvm.marginal.rules.level2 import integrate as integrate_level2
 from bayes_lssvm.marginal.rules.stretch import Stretch
 from bayes_lssvm.marginal.rules.trapezoid import aliased
 from bayes_lssvm.priors import Normal, as_hyper_prior
@@ -119,3 +120,17 @@ def test_an_error_that_is_small_by_accident_is_seen(width):
         integrand = np.exp(-0.5 * (x / 1.5) ** 2) / 1.5 + 0.05 * np.exp(-0.5 * ((x - 0.1) / width) ** 2) / width
         error = abs(0.5 * integrand.sum() / (1.05 * np.sqrt(2.0 * np.pi)) - 1.0)
         assert aliased(np.log(integrand)) > error
+
+
+@pytest.mark.parametrize("seed", [16, 38, 44, 50])
+def test_rows_in_any_order_are_integrated_on_one_grid(seed):
+    """The range of log γ is a whole number of steps long; rounding on either side of that gave one step more."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(11, 3)), rng.normal(size=11)
+    grids = []
+    for _ in range(6):
+        rows = rng.permutation(11)
+        reduction = TridiagonalReduction.from_kernel_matrix(RBF(4.0)(X[rows]), y[rows])
+        grids.append(integrate_level2(reduction, Normal(0.0, 3.0), Normal(0.0, 3.0)).rows.log_gamma)
+    assert len({len(grid) for grid in grids}) == 1
+    assert np.ptp(grids, axis=0).max() < 1e-9

@@ -28,7 +28,7 @@ from ...linalg.repeats import reduced, repeated_inputs
 from ...priors import HyperPrior, LogPrior
 from .level2 import Level2Integral, integrate
 from .stretch import FARTHEST, Stretch
-from .trapezoid import aliased, error_after, log_trapezoid
+from .trapezoid import aliased, equal_steps, error_after, log_trapezoid
 
 Inner = Callable[[Reduction, LogPrior, LogPrior], Level2Integral]
 
@@ -209,7 +209,7 @@ def _scan(rule: _Rule, negligible: float, beyond: bool) -> tuple[Array, Stretch,
 
 
 def _evaluated(rule: _Rule, stretch: Stretch, low: float, high: float) -> tuple[Array, Array]:
-    t = np.linspace(low, high, int(np.ceil((high - low) / _SCAN_STEP)) + 1)
+    t = equal_steps(low, high, _SCAN_STEP)
     rule.expect(len(t))
     return t, np.array([rule(float(p)) for p in stretch(t)]) + stretch.log_slope(t)
 

@@ -21,7 +21,7 @@ from ...linalg.reduction import FARTHEST, ROUNDING_ERROR, Reduction, largest_log
 from ...priors import LogPrior
 from ..log_mu import DEEP_ENOUGH, NEGLIGIBLE, LogMu, log_sum_exp, support_of_log_gamma
 from .cut import log_mass_beyond
-from .trapezoid import error_after, log_trapezoid
+from .trapezoid import equal_steps, error_after, log_trapezoid
 
 _LOWEST_GAMMA_LAMBDA = 1e-10
 _STRIDE = 32  # of log γ, beyond which a range that has died away is not taken up again
@@ -53,7 +53,7 @@ def integrate(
 ) -> Level2Integral:
     """The integral with its nodes and its error as estimated from the last halvings."""
     low, high = _range_of_log_gamma(reduction, prior_mu, prior_zeta)
-    u = np.linspace(low, high, max(int(np.ceil((high - low) / 0.5)), 8) + 1)
+    u = equal_steps(low, high, 0.5, 8)
     rows = _rows(reduction, u, prior_mu, prior_zeta)
     value, change, error = log_trapezoid(u, rows.log_integral), np.inf, np.inf
     beyond = log_mass_beyond(reduction, prior_mu, prior_zeta, value)
@@ -117,7 +117,7 @@ def _range_of_log_gamma(reduction: Reduction, prior_mu: LogPrior, prior_zeta: Lo
     high = min(np.log(reduction.gamma_max), highest)
     low = max(np.log(_LOWEST_GAMMA_LAMBDA / reduction.lambda_max) - 40.0, lowest)
     low = min(low, high - (1.0 if np.isfinite(lowest) else 100.0))
-    u = np.linspace(low, high, int(np.ceil(high - low)) + 1)  # a peak between two of them is still seen from both
+    u = equal_steps(low, high, 1.0)  # a peak between two of them is still seen from both
 
     def heights(more: Array) -> Array:
         return LogMu.of(reduction, more, prior_mu, prior_zeta).log_height()

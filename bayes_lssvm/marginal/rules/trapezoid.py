@@ -19,7 +19,16 @@ from ..log_mu import log_sum_exp
 _SMOOTH = 2.0  # each change at most the one before to this power; at corners and cut tails it is a share of it
 _SAFETY = 10.0
 _FAR = 100.0  # what a transform that falls more and more slowly can have more; on eight random problems up to 85
+_HARDLY = 1e-6  # of a step, by which one may be longer
 _FEWEST = 16  # values that have a transform to speak of
+
+
+def equal_steps(low: float, high: float, longest: float, fewest: int = 1) -> Array:
+    """A grid of equal steps, none longer than this.
+
+    A range of a whole number of steps has that many, on whichever side of it rounding has put its length.
+    """
+    return np.linspace(low, high, max(int(np.ceil((high - low) / longest - _HARDLY)), fewest) + 1)
 
 
 def log_trapezoid(x: Array, log_values: Array) -> float:

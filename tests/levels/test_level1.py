@@ -1,0 +1,40 @@
+"""The posterior of level 1 where rounding is hardest on it; its formulas are in contracts/test_explicit_feature_space.
+
+A wide kernel with hardly any noise has support values of size γ that sum to zero, on a matrix that is nearly constant.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bayes_lssvm.kernels import RBF
+from bayes_lssvm.levels.level1 import ClassCentres, DualPosterior
+
+WIDE, GAMMA = RBF(40.0), 1e9
+
+
+def posterior(X, y):
+    return DualPosterior.from_kernel_matrix(WIDE, X, WIDE(X), y, mu=1.0, zeta=GAMMA)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_outputs_of_a_wide_kernel_do_not_depend_on_the_order_of_rows(seed):
+    rng = np.random.default_rng(seed)
+    X, new = rng.normal(size=(18, 2)), rng.normal(size=(8, 2))
+    y = np.sin(2.0 * X[:, 0]) + 2.0 * rng.normal(size=18)
+    first = posterior(X, y)
+    assert np.abs(first.alpha).max() > 1e8
+    for _ in range(5):
+        rows = rng.permutation(18)
+        assert posterior(X[rows], y[rows]).latent_mean(new) == pytest.approx(first.latent_mean(new), abs=5e-7)
+
+
+def test_outputs_and_class_centres_have_one_origin():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(18, 2))
+    y = np.sign(X[:, 0] + rng.normal(size=18))
+    found = posterior(X, y)
+    centres = ClassCentres.from_posterior(found, y, 10.0)
+    outputs = found.latent_mean(X) - found.intercept
+    assert centres.projected_mean == pytest.approx([outputs[y > 0].mean(), outputs[y < 0].mean()], abs=1e-8)
