@@ -14,7 +14,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import eigh, eigh_tridiagonal, eigvalsh_tridiagonal, lapack, solve_banded
 
-from ..base.rounding import ROUNDING
+from ..base.errors import NotPositiveSemidefiniteError
+from ..base.rounding import ROUNDING, negative_rounding
 from ..base.typing import AnyArray, Array
 from .blas import product, squared_norm
 from .reduction import (
@@ -106,8 +107,18 @@ class TridiagonalReduction:
         bound = float(np.max(np.abs(d) + e_left + e_right))  # Gershgorin
         norm = max(float(np.sqrt(squared_norm(K))), TINY) * (1.0 if weights is None else float(weights.max()))
         reduction = cls(d, e, targets, totals, aligned, max(bound, TINY), norm, log_constant(len(y), weights))
-        reduction._factorise(np.array([1.0 / reduction.gamma_max]), reverse=False)  # refuses an indefinite one at once
-        return reduction
+        return reduction._positive(norm)
+
+    def _positive(self, norm: float) -> TridiagonalReduction:
+        """The same with eigenvalues that rounding has put below zero lifted; an indefinite one is refused."""
+        try:
+            self._factorise(np.array([1.0 / self.gamma_max]), reverse=False)
+        except NotPositiveSemidefiniteError:
+            smallest = float(np.min(lapack.dsterf(self.diagonal, self.off_diagonal)[0]))
+            if smallest < -negative_rounding(len(self.diagonal), norm):
+                raise
+            return replace(self, diagonal=self.diagonal - smallest)
+        return self
 
     def _factorise(self, s: Array, *, reverse: bool) -> tuple[Array, Array]:
         """D of shape (G, N − 1) and the subdiagonals of L, stacked, with T + sI = LDLᵀ: one call for all s."""

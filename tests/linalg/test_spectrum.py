@@ -353,6 +353,25 @@ def test_the_tridiagonal_reduction_refuses_an_indefinite_matrix(K):
         TridiagonalReduction.from_kernel_matrix(K, TARGETS["labels"])
 
 
+def almost_constant(lowest):
+    """A matrix of norm 1 that is constant but for eigenvalues up to 1e-6, one of which is as low as given."""
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(np.column_stack([np.ones(60), rng.normal(size=(60, 59))]))[0]
+    K = (Q * np.concatenate([[1.0], 1e-6 * rng.uniform(size=58), [lowest]])) @ Q.T
+    return 0.5 * (K + K.T), rng.normal(size=60)
+
+
+@pytest.mark.parametrize("reduction", [CentredSpectrum, TridiagonalReduction])
+def test_one_rule_says_what_is_rounding_below_zero(reduction):
+    """10 N eps ‖Ω‖: the tridiagonal form refused a matrix that the spectrum took."""
+    eps = np.finfo(float).eps
+    for share in (150, 400):
+        found = reduction.from_kernel_matrix(*almost_constant(-share * eps))
+        assert np.isfinite(found.values(np.array([found.gamma_max]))).all()
+    with pytest.raises(NotPositiveSemidefiniteError, match="not positive semi-definite"):
+        reduction.from_kernel_matrix(*almost_constant(-700 * eps))
+
+
 @both_reductions
 @every_matrix
 def test_gamma_max_is_finite_and_within_reach_of_double_precision(reduction, K):
