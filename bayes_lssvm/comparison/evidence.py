@@ -16,6 +16,7 @@ A lattice that would need too many points gives way to draws; whichever declares
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -135,20 +136,31 @@ def kernel_evidence(
     spread = Spread.of(integrand)
     peaks = find_peaks(integrand, spread)
     by_lattice = None
-    if integrand.dimension <= _ON_A_LATTICE:
-        by_lattice = _by_lattice(integrand, peaks, spread)
-        if by_lattice.error <= tolerance:
-            return by_lattice
-    by_draws = _by_draws(integrand, peaks, spread, tolerance, draws, seed, progress)
+    with tqdm(desc="kernels integrated", unit="", disable=None if progress else True, leave=False) as bar:
+        if integrand.dimension <= _ON_A_LATTICE:
+            by_lattice = _by_lattice(integrand, peaks, spread, bar)
+            if by_lattice.error <= tolerance:
+                return by_lattice
+        by_draws = _by_draws(integrand, peaks, spread, tolerance, draws, seed, bar)
     return by_draws if by_lattice is None or by_draws.error < by_lattice.error else by_lattice
 
 
-def _by_lattice(integrand: Integrand, peaks: tuple[Mode, ...], spread: Spread) -> KernelEvidence:
+def _expect(bar: Any, more: int) -> None:
+    """Let a bar estimate the time that so many kernels more will take."""
+    bar.total = bar.n + more
+    bar.refresh()
+
+
+def _by_lattice(integrand: Integrand, peaks: tuple[Mode, ...], spread: Spread, bar: Any) -> KernelEvidence:
+    def value(z: Array) -> float:
+        bar.update()
+        return integrand.log_density(z)
+
     scale = np.asarray(np.linalg.cholesky(_covariance(integrand, peaks, spread)))
     # a plain of the prior's size may lie as much deeper below the peak as it is larger
     deeper = max(float(np.log(spread.sd).sum() - np.log(np.diag(scale)).sum()), 0.0)
     found = integrate_on_lattice(
-        integrand.log_density,
+        value,
         peaks[0].position,
         scale,
         tolerance=_LATTICE_TOLERANCE,
@@ -157,6 +169,7 @@ def _by_lattice(integrand: Integrand, peaks: tuple[Mode, ...], spread: Spread) -
         depth=deeper,
         smooth=False,
         coarsest=_COARSEST,
+        expect=partial(_expect, bar),
     )
     weights = np.exp(found.log_values - logsumexp(found.log_values))
     error = found.error + 0.1 * _LATTICE_TOLERANCE  # and what is left outside
@@ -184,13 +197,11 @@ def _by_draws(
     tolerance: float,
     draws: int,
     seed: int,
-    progress: bool,
+    bar: Any,
 ) -> KernelEvidence:
+    follow: dict[str, Any] = {"tick": bar.update, "expect": partial(_expect, bar)}
     rng = np.random.default_rng(seed)
-    with tqdm(desc="kernels integrated", unit="", disable=None if progress else True, leave=False) as bar:
-        found = integrate_by_draws(
-            integrand, peaks, spread.sd, tolerance=tolerance, most=draws, rng=rng, tick=bar.update
-        )
+    found = integrate_by_draws(integrand, peaks, spread.sd, tolerance=tolerance, most=draws, rng=rng, **follow)
     return _result(integrand, peaks, "draws", found.log_integral, found.error, found.points, np.exp(found.log_weights))
 
 

@@ -15,7 +15,7 @@ from scipy.stats import qmc
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import Array
 from ..evidence.laplace import Mode
-from ..search.climb import Stop, climb
+from ..search.climb import Stop, climb, with_bar
 from ..search.starts import distinct
 from ..search.volume import bounded_gaussian
 
@@ -58,7 +58,8 @@ def find_peaks(integrand: Integrand, spread: Spread) -> tuple[Mode, ...]:
     order = np.argsort(-values)[: 8 * _MOST_CLIMBS]
     hopeful = (starts[k] for k in order if values[k] > values[order[0]] - _HOPELESS)
     chosen = distinct(hopeful, lambda z: z / _APART)
-    ends = sorted((climb(integrand.laplace, z, box, _CLIMB) for z in chosen[:_MOST_CLIMBS]), key=lambda e: -e.value)
+    ends = [climb(integrand.laplace, z, box, _CLIMB) for z in with_bar(chosen[:_MOST_CLIMBS])]
+    ends.sort(key=lambda e: -e.value)
     found = [_peak(integrand, end.position, end.value, spread) for end in distinct(ends, lambda e: e.position)]
     return tuple(sorted(found, key=lambda peak: -peak.log_mass))
 

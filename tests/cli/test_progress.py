@@ -46,12 +46,20 @@ def on_terminal(code: str, *arguments: str, watch=lambda shown: None) -> str:
 COMMAND = "import sys; from bayes_lssvm.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
-@pytest.mark.parametrize("options", [[], ["--kernel", "ard", "--method", "ccd"]], ids=["quadrature", "ccd"])
+INTEGRALS = {
+    "quadrature": ["marginalise"],
+    "ccd": ["marginalise", "--kernel", "ard", "--method", "ccd"],
+    "lattice": ["compare", "--kernels", "ard", "linear"],
+}
+
+
+@pytest.mark.parametrize("options", INTEGRALS.values(), ids=INTEGRALS)
 def test_integrals_over_kernels_have_an_estimate(options, tmp_path):
     x = np.random.default_rng(0).normal(size=(120, 3))
     path = tmp_path / "table.csv"
     path.write_text("a,b,y\n" + "\n".join(f"{a},{b},{a - b + c}" for a, b, c in x.tolist()))
-    shown = on_terminal(COMMAND, "marginalise", str(path), "--target", "y", *options)
+    command, *more = options
+    shown = on_terminal(COMMAND, command, str(path), "--target", "y", *more)
     bars = [line for line in re.split(r"[\r\n]", shown) if "kernels integrated" in line]
     assert any(LEFT.search(line) for line in bars), shown
 

@@ -121,14 +121,19 @@ def integrate_by_draws(
     batch: int = _BATCH,
     rng: np.random.Generator,
     tick: Callable[[], object] | None = None,
+    expect: Callable[[int], object] | None = None,
 ) -> DrawnIntegral:
     """Batches of draws until the declared error is below the tolerance, or there are `most` of them.
 
-    `modes` are where the first proposals stand, and `sd` of shape (P,) is the prior's standard deviations.
+    `modes` are where the first proposals stand, and `sd` of shape (P,) is the prior's standard deviations. `tick` is
+    called for each draw, and `expect` with the number of draws that may follow.
     """
     size, spent = min(batch, most), 0
+    more = min(2 * size, most)
     proposal, points, ratios = _first(integrand, modes), np.empty((0, integrand.dimension)), np.empty(0)
     while True:
+        if expect is not None:
+            expect(more)
         drawn = proposal.draw(size, integrand, rng)
         values = np.empty(size)
         for i, z in enumerate(drawn):
@@ -143,6 +148,9 @@ def integrate_by_draws(
         proposal = _learnt(integrand, found, sd, rng)
         if spent == size:
             points, ratios = points[:0], ratios[:0]
+        # errors fall as 1/√n
+        needed = len(found.points) * (found.error / max(tolerance, 1e-9)) ** 2
+        more = int(np.clip(np.nan_to_num(needed) - len(points), size, most - spent))
 
 
 def _first(integrand: Integrand, modes: tuple[Mode, ...]) -> Proposal:

@@ -19,6 +19,7 @@ from ...base.typing import Array
 
 _BELOW_TOLERANCE = 2.0  # nats: integrands beyond are left out
 _FIRST_STEP = 1.5
+_FEW = 8  # values along each axis of the first lattice, or so
 _SMOOTH = 2.0  # each change at most the one before to this power; with corners it is near 1, now and then 1.7
 
 Point = tuple[int, ...]
@@ -56,6 +57,7 @@ def integrate_on_lattice(
     depth: float = 0.0,
     smooth: bool = True,
     coarsest: float = np.inf,
+    expect: Callable[[int], object] | None = None,
 ) -> LatticeIntegral:
     """Integrate exp of `log_density` over ℝ^P.
 
@@ -80,6 +82,8 @@ def integrate_on_lattice(
         plains errs by no more than that.
     coarsest : float
         Spacing of the lattice at which features of f cannot be missed; wider ones are halved in any case.
+    expect : callable, optional
+        Is told how many values may follow, before each halving.
     """
     origin: Point = (0,) * len(centre)
     values = {origin: log_density(centre)}
@@ -88,7 +92,10 @@ def integrate_on_lattice(
     log_volume = float(np.linalg.slogdet(scale)[1])
     depth = depth + _BELOW_TOLERANCE - float(np.log(tolerance))
     step, previous, change, error, log_z = _FIRST_STEP, np.inf, np.inf, np.inf, -np.inf
+    more = _FEW ** len(centre)
     while True:
+        if expect is not None:
+            expect(more)
 
         def at(k: Point, step: float = step) -> float:
             return log_density(centre + step * (scale @ np.array(k)))
@@ -108,6 +115,7 @@ def integrate_on_lattice(
             points = centre + step * (np.array(list(values)) @ scale.T)
             return LatticeIntegral(log_z, float(error), len(values), points, np.array(list(values.values())))
         values = {tuple(2 * i for i in k): value for k, value in values.items()}
+        more = len(values) * (2 ** len(centre) - 1)
         step *= 0.5
 
 
