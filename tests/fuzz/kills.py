@@ -1,8 +1,9 @@
 """Kill −9 at random moments, and what is left: a program of its own, as it forks.
 
-    python -m tests.fuzz.kills study|model|workers KILLS SEED
+    python -m tests.fuzz.kills study|model|members|workers KILLS SEED
 
-A study whose cells are stored one by one, a model file that is written again and again, a study with worker processes.
+A study whose cells are stored one by one, a model file that is written again and again, members of a classifier that
+are kept in a folder, a study with worker processes.
 Each prints its figures as JSON: how often it was killed at work, and what should never be found.
 """
 
@@ -26,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bayes_lssvm import BayesianLSSVR, ModelFileError, load, save
+from bayes_lssvm import BayesianLSSVC, BayesianLSSVR, ModelFileError, load, save
 from bayes_lssvm.base.arviz import datatree
 from bayes_lssvm.cli import main as command_line
 from tests.validation.harness.logged import Logged, computed, lines
@@ -143,6 +144,40 @@ def of_model(kills: int, seed: int, root: Path) -> Counter[str]:
     return found
 
 
+# --- members in a folder ---------------------------------------------------------------------------------------------
+
+
+def of_members(kills: int, seed: int, root: Path) -> Counter[str]:
+    """`BayesianLSSVC(folder=…)`: members that are kept stay as they are, and the whole is what it would have been."""
+    dice, found = random.Random(seed), Counter(kills=0, runs=0, lost=0, repeated=0, rubbish=0)
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 2))
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=60), (-0.8, 0.0, 0.8))
+
+    def fit(folder: Path) -> list[float]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a damaged member would be a warning
+            return BayesianLSSVC("poly2", folder=folder).fit(X, y).predict_proba(X[:3]).ravel().tolist()
+
+    def kept(folder: Path) -> dict[str, tuple[int, int]]:
+        return {p.name: (p.stat().st_ino, p.stat().st_mtime_ns) for p in folder.glob("*.npz")}
+
+    expected, members = fit(root / "undisturbed"), len(kept(root / "undisturbed"))
+    takes = duration(partial(fit, root / "timed"))
+    while found["kills"] < kills:
+        folder, before = root / f"folder-{found['runs']}", {}
+        found["runs"] += 1
+        while len(before) < members and found["kills"] < kills:
+            found["kills"] += killed(partial(fit, folder), dice.random() * takes)
+            now = kept(folder)
+            found["lost"] += len(before.keys() - now.keys())
+            found["repeated"] += sum(now.get(name, own) != own for name, own in before.items())
+            before = now
+        found["lost"] += fit(folder) != expected
+        found["rubbish"] += _left_in(folder)
+    return found
+
+
 # --- worker processes ------------------------------------------------------------------------------------------------
 
 
@@ -187,7 +222,7 @@ def of_session(leader: int) -> list[int]:
     return found
 
 
-CAMPAIGNS = {"study": of_study, "model": of_model, "workers": of_workers}
+CAMPAIGNS = {"study": of_study, "model": of_model, "members": of_members, "workers": of_workers}
 
 if __name__ == "__main__":
     what, count, first = sys.argv[1:]

@@ -16,13 +16,18 @@ from hypothesis import strategies as st
 from bayes_lssvm import (
     LSSVC,
     LSSVR,
+    AveragedLSSVC,
+    AveragedLSSVR,
     BayesianLSSVC,
     BayesianLSSVR,
     EvidenceSelector,
+    FixedSizeLSSVC,
+    FixedSizeLSSVR,
     FullyBayesianLSSVC,
     FullyBayesianLSSVR,
     SparseLSSVC,
 )
+from bayes_lssvm.kernels import RBF
 
 from .conftest import FACTOR
 
@@ -38,7 +43,14 @@ MODELS = {
     "EvidenceSelector": lambda kernel: EvidenceSelector("forward", kernel="linear"),
     "by PRESS, BayesianLSSVR": lambda kernel: BayesianLSSVR(kernel, criterion="press"),
     "by loo, BayesianLSSVC": lambda kernel: BayesianLSSVC(kernel, criterion="loo"),
+    "FixedSizeLSSVC": lambda kernel: FixedSizeLSSVC(kernel, n_landmarks=8),
+    "FixedSizeLSSVR": lambda kernel: FixedSizeLSSVR(kernel, n_landmarks=8),
 }
+AVERAGED = {
+    "AveragedLSSVC": lambda kernel: AveragedLSSVC(("linear", RBF(1.0)), tolerance=1e-2),
+    "AveragedLSSVR": lambda kernel: AveragedLSSVR(("linear", RBF(1.0)), tolerance=1e-2),
+}
+RARELY = 40  # seeds for one whose model is of those, which take a second each
 SHAPES = (
     "plain",
     "repeated rows",
@@ -91,11 +103,16 @@ def as_type(X, kind):
     return np.clip(X, -limit if kind != "uint8" else 0.0, limit).astype(kind)
 
 
+def model_of(seed: int) -> tuple[str, str]:
+    models = list(MODELS if (seed + 1) % RARELY else AVERAGED)
+    return models[seed % len(models)], ("linear", "rbf", "poly2")[seed // len(MODELS) % 3]
+
+
 def answer(name: str, kernel: str, X, z):
     """Predictions at the data, or the sentence that refuses them."""
     y = z if name.endswith("R") else np.where(z > np.median(z), "ja", "nein")
     try:
-        model = MODELS[name](kernel).fit(X, y)
+        model = (MODELS | AVERAGED)[name](kernel).fit(X, y)
     except ValueError as error:
         return str(error)
     if isinstance(model, EvidenceSelector):
@@ -117,7 +134,7 @@ def test_any_data_are_fitted_or_refused(cases):
     answered = 0
     for seed in cases(120, full=5000):
         X, z, kind = problem(seed)
-        name, kernel = list(MODELS)[seed % len(MODELS)], ("linear", "rbf", "poly2")[seed // len(MODELS) % 3]
+        name, kernel = model_of(seed)
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
             found = answer(name, kernel, X, z)

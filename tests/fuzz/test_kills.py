@@ -35,6 +35,12 @@ def test_kills_of_out_leave_the_old_model_or_the_new_one(cases):
     assert (found["broken"], found["rubbish"]) == (0, 0), found
 
 
+@pytest.mark.skipif(FACTOR == 1, reason="tests/multiclass/test_multiclass.py has members that are found again")
+def test_kills_cost_no_member_that_is_kept(cases):
+    found = figures("members", cases(1, full=200))
+    assert (found["lost"], found["repeated"], found["rubbish"]) == (0, 0, 0), found
+
+
 @pytest.mark.skipif(FACTOR == 1, reason="one such kill is in tests/validation/harness/test_sharing.py")
 def test_kills_leave_no_worker_behind(cases):
     found = figures("workers", cases(1, full=25))
