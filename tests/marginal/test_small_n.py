@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bayes_lssvm import marginalise
+from bayes_lssvm import datasets, marginalise
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 from bayes_lssvm.marginal.rules.kernel import quadrature
@@ -64,6 +64,19 @@ def test_a_wide_prior_at_a_held_kernel():
     exact, _ = given_width(X, y, 0.0, 30.0, np.empty((0, X.shape[1])))
     assert abs(wide.log_evidence - exact) <= wide.log_evidence_error + 1e-12
     assert wide.log_evidence_error < 1e-6
+
+
+def test_a_range_that_goes_on_beyond_the_kernels_bounds():
+    """Every fourth row of sonar: the posterior of log σ does not end where the search for kernels does."""
+    X, labels = datasets.load("sonar").Xy
+    X, y = X[::4], np.where(labels[::4] == np.unique(labels)[1], 1.0, -1.0)
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    exact = integrate(X, y, 3.0, points=12)
+    found = marginalise(X, y, standardise=False)
+    assert abs(found.log_evidence - exact.log_evidence) <= found.log_evidence_error + 1e-9
+    assert found.log_evidence_error < 1e-5
+    assert found.sd()["log_sigma"] == pytest.approx(exact.sd, abs=1e-5)
+    assert exact.sd == pytest.approx(1.0209, abs=1e-4)
 
 
 def test_every_kernel_of_a_rule_has_its_share_among_the_nodes():

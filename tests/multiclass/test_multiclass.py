@@ -129,6 +129,8 @@ def test_error_correcting_codes_take_every_column_where_just_as_many_bits_are_al
     fewer = error_correcting(4, max_bits=6)
     assert fewer.shape == (4, 6)
     assert np.all(fewer[0] == -1.0)  # the first class fixes the sign of a column
+    for seed in range(6):
+        check_code_book(error_correcting(4, seed=seed, books=1, max_bits=6), 4)  # no constant column among them
 
 
 def test_of_three_classes_error_correcting_and_one_versus_all_are_the_same_bits():
@@ -904,15 +906,15 @@ def test_subsets_of_three_points_are_enough_for_a_member():
     assert tasks_of(code, np.array([0, 0, 0]), whole=False) == ()
 
 
-def test_sizes_of_outputs_only_break_ties_of_hamming_distances():
+@pytest.mark.parametrize("code", [code_book("ovo", 5), np.array([[1.0, 1, -1], [-1, 0, 1], [0, -1, -1], [1, 0, 0]])])
+def test_sizes_of_outputs_only_break_ties_of_hamming_distances(code):
     """Distances differ by ½ or more where they differ, however large the outputs are."""
     rng = np.random.default_rng(8)
-    code = code_book("ovo", 5)
     outputs = rng.standard_normal((400, code.shape[1])) * 10.0 ** rng.uniform(-2, 4, size=(400, code.shape[1]))
     signs = np.sign(outputs)
     distances = np.stack([0.5 * np.abs(signs - word).sum(axis=1) for word in code], axis=1)
     scores = hamming_scores(code, outputs)
-    for i, j in itertools.permutations(range(5), 2):
+    for i, j in itertools.permutations(range(len(code)), 2):
         nearer = distances[:, i] < distances[:, j]
         assert nearer.any()
         assert np.all(scores[nearer, i] > scores[nearer, j])

@@ -21,6 +21,7 @@ from bayes_lssvm.levels.solvers import solve_cholesky
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
 from bayes_lssvm.press.leave_one_out import (
     LeaveOneOutSpectrum,
+    _finish,
     gp_leave_one_out,
     leave_one_out,
     ridge_leave_one_out,
@@ -313,6 +314,12 @@ def test_the_dual_posterior_has_the_same_left_out_points(gamma, ripley_standardi
     expected = leave_one_out(K, y, gamma, mu=mu)
     np.testing.assert_allclose(outputs, expected.predictions, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(variances, expected.latent_variances, rtol=1e-6, atol=1e-7)
+
+
+def test_one_point_without_a_variance_is_enough_to_refuse():
+    y, ones = np.arange(3.0), np.ones(3)
+    with pytest.raises(NotPositiveSemidefiniteError):
+        _finish(y, ones, 1.0, None, ones, np.array([1.0, -1e-9, 2.0]), 0.0)
 
 
 def test_the_spectrum_of_the_levels_has_the_targets_themselves():

@@ -129,6 +129,14 @@ def test_what_halves_share_is_no_more_than_their_own_errors():
     assert found.standard_error == pytest.approx(np.sqrt(variance), rel=1e-6)
 
 
+def test_both_halves_have_to_reach_their_fixed_points():
+    for seed in range(4):
+        chains = draws_of(seed)
+        needed = bridge(chains, log_density, seed=seed).iterations
+        assert not bridge(chains, log_density, seed=seed, max_iterations=needed - 1).converged
+        assert bridge(chains, log_density, seed=seed, max_iterations=needed).converged
+
+
 def test_antithetic_draws_are_worth_no_more_than_a_bound():
     signs = np.where(np.arange(500) % 2 == 0, 1.0, -1.0)
     values = signs + 1e-3 * np.random.default_rng(6).standard_normal((4, 500))

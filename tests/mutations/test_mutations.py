@@ -1,0 +1,133 @@
+"""The runner of faults: what it puts into a source, and whether it can tell which faults a test notices."""
+
+from __future__ import annotations
+
+import ast
+import json
+import shutil
+
+import pytest
+
+from tests.mutations.__main__ import ROOT, run, sample, table
+from tests.mutations.areas import AREAS, HERE, Area, equivalents
+from tests.mutations.operators import mutants_of
+from tests.mutations.worker import ordered
+
+SOURCE = '''
+"""A triangle: ½ab."""
+
+
+def area(a, b):
+    """½ab, γ-free: 1 + 1."""
+    if a < 0:
+        raise ValueError(f"{a + b}")
+    return 0.5 * a * b
+
+
+def logs(x):
+    return np.log(x) - np.sum(x), -x
+
+
+def longest(x):
+    return max(x) if len(x) > 0 else None
+'''
+
+
+def after(source):
+    return {(m.function, " ".join(m.before.split()), m.after) for m in mutants_of(source, "toy.py")}
+
+
+def test_the_faults_of_a_source():
+    found = after(SOURCE)
+    assert ("area", "0.5", "1.0") in found
+    assert ("area", "0.5 * a * b", "((0.5 * a) / (b))") in found
+    assert ("area", "a < 0", "((a) >= (0))") in found
+    assert ("logs", "np.log(x) - np.sum(x)", "((np.log(x)) + (np.sum(x)))") in found
+    assert ("logs", "np.log(x) - np.sum(x)", "(np.log(x))") in found
+    assert ("logs", "np.log(x) - np.sum(x)", "(-(np.sum(x)))") in found
+    assert ("logs", "np.log(x)", "np.log(2.0 * (x))") in found
+    assert ("logs", "np.sum(x)", "np.mean(x)") in found
+    assert ("logs", "np.log(x) - np.sum(x), -x", "(-x, np.log(x) - np.sum(x))") in found
+    assert ("longest", "max(x)", "min(x)") in found
+    assert not any("a + b" in before for _, before, _ in found)  # what an error says is no formula
+    assert after("y = 1e-9 * x > z") == {("", "1e-9 * x > z", "((1e-9 * x) <= (z))")}  # nor is a tolerance
+
+
+def test_every_fault_is_python_that_differs_from_the_source_in_one_place():
+    source = SOURCE.encode()
+    for mutant in mutants_of(SOURCE, "toy.py"):
+        changed = mutant.apply(source)
+        assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(source))
+        assert source[mutant.start : mutant.end].decode() == mutant.before
+
+
+def test_samples_are_of_the_area_and_the_same_again():
+    area = AREAS["bridge"]
+    first = sample(area, 3, 20)
+    assert first == sample(area, 3, 20)
+    assert first != sample(area, 4, 20)
+    assert len({m.key for m in first} | {(m.start, m.after) for m in first}) >= 20
+    assert {m.path for m in first} == set(area.sources)
+
+
+def test_areas_and_equivalents_are_about_what_is_there():
+    faults = [m for area in AREAS.values() for path in area.sources for m in all_of(path)]
+    every = {m.key for m in faults} | {m.line_key for m in faults}
+    assert all((ROOT / path).is_file() for area in AREAS.values() for path in area.sources + area.tests)
+    gone = [key for key in equivalents() if key not in every]
+    assert not gone, "no such fault any more: " + "; ".join(gone)
+
+
+def all_of(path):
+    return mutants_of((ROOT / path).read_text("utf-8"), path)
+
+
+def test_one_case_of_every_test_comes_first():
+    tests = {
+        "t.py::a[0]": {"lines": [["x.py", 3]], "seconds": 0.1},
+        "t.py::a[1]": {"lines": [["x.py", 3]], "seconds": 0.2},
+        "t.py::b": {"lines": [["x.py", 2], ["x.py", 3]], "seconds": 1.0},
+        "t.py::c": {"lines": [["x.py", 9]], "seconds": 0.0},
+    }
+    assert ordered(tests, {("x.py", 3)}, 9.0) == ["t.py::a[0]", "t.py::b", "t.py::a[1]"]
+    assert ordered(tests, {("x.py", 3)}, 0.5) == ["t.py::a[0]"]
+    assert ordered(tests, {("x.py", 7)}, 9.0) == []
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory):
+    root = tmp_path_factory.mktemp("toy")
+    shutil.copytree(HERE, root / "tests" / "mutations", ignore=shutil.ignore_patterns("__pycache__"))
+    (root / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n')
+    (root / "toy.py").write_text(
+        "def area(a, b):\n    return 0.5 * a * b\n\n\ndef far(x):\n    return x + 1\n\n\n"
+        "def near(x):\n    return x * 1.0\n"
+    )
+    test = "from toy import area, near\n\n\ndef test_area():\n    assert area(2.0, 3.0) == 3.0\n\n\n"
+    (root / "tests" / "test_toy.py").write_text(test + "def test_near():\n    assert near(0.0) == 0.0\n")
+    before = (root / "toy.py").read_bytes()
+    area = Area(("toy.py",), ("tests/test_toy.py",))
+    found = run(area, sample(area, 0, 99, root), 30.0, root)
+    assert (root / "toy.py").read_bytes() == before
+    return {(v["function"], v["before"], v["after"]): v["verdict"] for v in found}
+
+
+def test_what_a_test_notices_is_killed_and_nothing_else(verdicts):
+    assert {v for (function, *_), v in verdicts.items() if function == "area"} == {"killed"}
+    assert {v for (function, *_), v in verdicts.items() if function == "far"} == {"not reached"}
+    assert {v for (function, *_), v in verdicts.items() if function == "near"} == {"survived"}
+
+
+def test_the_table_counts_them():
+    found = [{"verdict": v} for v in ("killed", "timed out", "survived", "not reached", "equivalent")]
+    assert table({"toy": found}).splitlines()[2:] == [
+        "| toy | 5 | 1 | 2 | 2 | 50 % |",
+        "| all | 5 | 1 | 2 | 2 | 50 % |",
+    ]
+
+
+def test_the_results_that_are_kept_are_of_these_areas():
+    stored = json.loads((HERE / "results.json").read_text("utf-8"))
+    assert set(stored["areas"]) <= set(AREAS)
+    page = (ROOT / "docs/reference/mutations.md").read_text("utf-8")
+    assert table(stored["areas"]) in page
