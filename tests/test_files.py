@@ -399,7 +399,9 @@ def test_files_of_earlier_versions_predict_what_they_did(name, tmp_path):
     new = np.column_stack([new, np.zeros((len(new), model.n_features_in_ - 2))])
     for same_model in (model, load(save(model, tmp_path / "again.npz"))):
         found = same_model.predict(new) if name == "regression" else same_model.decision_function(new)
-        np.testing.assert_allclose(found, KEPT["expected"][name], rtol=1e-9, atol=1e-9)
+        # at γ = 1e9 outputs have eight digits: by 60-digit arithmetic they were off by 1e-8 then, and are by 5e-9 now
+        rtol = 1e-6 if name == "inputs-removed" else 1e-9
+        np.testing.assert_allclose(found, KEPT["expected"][name], rtol=rtol, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", KEPT["expected"])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import tempfile
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -133,46 +132,6 @@ def pareto_smooth(log_weights: Array) -> tuple[Array, float]:
     smoothed = given.copy()
     smoothed[finite] = np.asarray(normalised) - float(normalised[lowest]) + kept[lowest]
     return smoothed, float(k_hat) if np.isfinite(k_hat) else np.inf
-
-
-class PsisLoo(NamedTuple):
-    """Leave-one-out by Pareto-smoothed importance sampling (Vehtari, Gelman and Gabry 2017).
-
-    Attributes
-    ----------
-    elpd_i : array of shape (N,)
-        Log density of each target given the others.
-    k_hat : array of shape (N,)
-        Shape of the tail of each target's importance weights.
-    good_k : float
-        What a k̂ may be for this number of draws.
-    """
-
-    elpd_i: Array
-    k_hat: Array
-    good_k: float
-
-
-@alone
-def psis_loo(tree: DataTree) -> PsisLoo:
-    """PSIS-LOO of a data tree with a group log_likelihood; a large k̂ is returned and not warned of."""
-    with _extra():
-        loo: Any = import_module("arviz_stats").loo
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = loo(tree, pointwise=True)
-    elpd_i, k_hat = (np.asarray(values, dtype=float) for values in (found.elpd_i, found.pareto_k))
-    return PsisLoo(elpd_i, k_hat, float(found.good_k))
-
-
-@alone
-def psis_compare(trees: Mapping[str, DataTree]) -> Any:
-    """ArviZ's table of models by PSIS-LOO, the best one first; the data have to be the same."""
-    with _extra():
-        compare: Any = import_module("arviz_stats").compare
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return compare(dict(trees))
 
 
 @alone

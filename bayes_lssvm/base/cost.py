@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from .errors import LongFitWarning, warn
+from .memory import available_bytes
 
 WORTH_SAYING = 10.0  # seconds
 MATRICES = 4.0  # of N × N doubles at the peak of a fit, measured as 3.7
@@ -86,8 +87,8 @@ def announce(rows: Iterable[int], parameters: int, instead: str) -> None:
     rows = list(rows)
     if max(rows) < 2 * _TIMED:  # never that long, and not worth a timing
         return
-    cost = exact_cost(rows, parameters)
-    if cost.seconds < WORTH_SAYING:
+    cost, room = exact_cost(rows, parameters), available_bytes()
+    if cost.seconds < WORTH_SAYING or (room is not None and cost.bytes > room):  # what does not fit is refused
         return
     total = max(rows)
     rather = fixed_size_cost(total, 500)

@@ -11,6 +11,7 @@ from ..base.typing import Array
 
 _FARTHEST = 5.0  # steps to a vertex that is believed
 _FEWEST = 3  # points of which none need be near the maximum
+_DEGREE = 5  # points that a polynomial goes through, at most
 
 
 class LineMaximum(NamedTuple):
@@ -109,9 +110,10 @@ def follow_parabolas(
     curvature: float,
     max_iter: int = 6,
 ) -> LineMaximum | None:
-    """A maximum that is near and whose curvature is about known, by as few evaluations as can be: four, as a rule.
+    """A maximum that is near and whose curvature is about known, by as few evaluations as can be: five, as a rule.
 
-    From the second point on each vertex is taken at its word, bracketed or not. None where a parabola opens upwards or
+    From the second point on each vertex, of a parabola and then of polynomials through more points, is taken at its
+    word, bracketed or not; the last one is not evaluated. None where a parabola opens upwards or
     leads out of the box, or where it does not settle: `maximise_on_line` is for these.
 
     Parameters
@@ -131,17 +133,29 @@ def follow_parabolas(
     for _ in range(max_iter):
         best = max(points, key=lambda u: points[u])
         if len(points) > _FEWEST and abs(vertex - best) < closeness:  # a parabola of three points has been tried
-            return LineMaximum(best, len(points), True, bend)
+            return LineMaximum(vertex, len(points), True, bend)
         if not low < vertex < high or vertex in points:
             return None
         points[vertex] = function(vertex)
         best = max(points, key=lambda u: points[u])
-        x = np.array(sorted(points, key=lambda u: abs(u - best))[:3])
+        x = np.array(sorted(points, key=lambda u: abs(u - best))[:_DEGREE])
         f = np.array([points[u] for u in x.tolist()])
-        vertex, _, bend = _parabola(x, f, 0)
+        vertex, bend = _vertex(x, f)
         if not (np.isfinite(f).all() and bend < 0.0 and abs(vertex - best) < _FARTHEST * step):
             return None
     return None
+
+
+def _vertex(x: Array, f: Array) -> tuple[float, float]:
+    """The maximum next to the first point of the polynomial through all, and its second derivative there."""
+    scale = float(np.ptp(x))
+    polynomial = np.poly1d(np.polyfit((x - x[0]) / scale, f - f[0], len(x) - 1))
+    slope, bend = polynomial.deriv(), polynomial.deriv(2)
+    tops = [float(u.real) for u in slope.roots if abs(u.imag) < 1e-9 and bend(u.real) < 0.0]
+    if not tops:
+        return float(x[0]), np.nan
+    top = min(tops, key=abs)
+    return float(x[0]) + scale * top, float(bend(top)) / scale**2
 
 
 def _parabola(x: Array, f: Array, top: int) -> tuple[float, float, float]:

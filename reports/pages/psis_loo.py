@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
-from bayes_lssvm.base.arviz import psis_compare, read_netcdf
+from bayes_lssvm.base.arviz import read_netcdf
 from bayes_lssvm.base.typing import AnyArray, Array
 from reports.draw.arviz import compare_figure, loo_pit_figure
 from reports.draw.style import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE_WIDTH, PURPLE, SKY, VERMILION, new_figure
 from reports.frame.page import Page, Picture, Row, Section, Table
 from reports.frame.words import minus
 from validation.harness import FinishedCell, StudyResult
+from validation.psis import psis_compare
 from validation.studies.psis_loo import PROBLEMS, Pointwise
 
 INTRODUCTION = (

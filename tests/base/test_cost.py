@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bayes_lssvm import BayesianLSSVC, BayesianLSSVR, LongFitWarning, MatrixTooLargeError
+from bayes_lssvm import BayesianLSSVC, BayesianLSSVR, LongFitWarning
 from bayes_lssvm.base import cost
 from bayes_lssvm.base.cost import Cost, announce, exact_cost, fixed_size_cost
 
@@ -45,12 +45,19 @@ def test_a_long_fit_is_announced_with_what_to_do_instead(monkeypatch):
 
 @pytest.mark.parametrize("model", [BayesianLSSVC(), BayesianLSSVR()])
 def test_estimators_speak_before_they_work(model, monkeypatch):
-    """The warning comes first: the fit itself is stopped, as if there were no memory for it."""
-    monkeypatch.setattr("bayes_lssvm.base.memory.available_bytes", lambda: 10**6)
+    """The warning comes first: the fit itself is stopped where the search would begin."""
+
+    def stopped(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bayes_lssvm.estimators.evidence.choose", stopped)
     monkeypatch.setattr(cost, "seconds_a_flop", lambda: 1e-8)
     X = np.random.default_rng(0).normal(size=(1200, 2))
-    with (
-        pytest.warns(LongFitWarning, match="A fit to 1200 rows"),
-        pytest.raises(MatrixTooLargeError, match="FixedSize"),
-    ):
+    with pytest.warns(LongFitWarning, match="A fit to 1200 rows"), pytest.raises(KeyboardInterrupt):
         model.fit(X, X[:, 0] > 0)
+
+
+def test_what_does_not_fit_is_refused_and_not_announced(monkeypatch):
+    monkeypatch.setattr("bayes_lssvm.base.cost.available_bytes", lambda: 10**6)
+    monkeypatch.setattr(cost, "seconds_a_flop", lambda: 1e-8)
+    announce([20_000], 1, "FixedSizeLSSVC")  # warnings are errors here: nothing is said

@@ -7,12 +7,13 @@ import pytest
 from scipy.stats import norm
 
 from bayes_lssvm import marginalise
-from bayes_lssvm.base.arviz import datatree, psis_loo
+from bayes_lssvm.base.arviz import datatree
 from bayes_lssvm.kernels import RBF, Linear
 from bayes_lssvm.levels.level1 import DualPosterior
 from bayes_lssvm.marginal.left_out import integrated, left_out
 from reports.pages.psis_loo import Compared, page
 from validation.harness import run
+from validation.psis import psis_loo
 from validation.studies.psis_loo import PROBLEMS, STUDY, evidence_ratio, load, posterior_of
 
 
