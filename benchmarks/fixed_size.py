@@ -147,7 +147,7 @@ if __name__ == "__main__":
         from distributed import Client, LocalCluster
         cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
         client = Client(cluster)
-        client.submit(lambda: __import__("bayes_lssvm.estimators.fixed_size")).result()
+        client.run(lambda: bool(__import__("bayes_lssvm.estimators.fixed_size")))
     start = time.perf_counter()
     model.fit_blocks(shards, client=client)
     print(time.perf_counter() - start, model.log_evidence_)
@@ -186,4 +186,4 @@ def rows(*, quick: bool) -> Iterator[Measured]:
     yield gradient(20_000, 500, 3)
     yield against_bayesian_ridge(20_000, 500)
     yield flat_memory(100_000, 1_000_000, 500)
-    yield two_workers(200_000, 500)
+    yield two_workers(1_000_000, 500)

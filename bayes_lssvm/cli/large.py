@@ -120,7 +120,7 @@ def _estimator(args: argparse.Namespace, task: str, d: int, classes: list[Any]) 
 
 def _say_cost(args: argparse.Namespace, n: float, classes: int) -> None:
     m = args.landmarks or LANDMARKS
-    own = fixed_size_cost(n, m, matrices=classes if args.coding == "ovo" else 1)
+    own = fixed_size_cost(n, m, matrices=classes if classes > 2 and args.coding in (None, "ovo") else 1)
     all_rows = exact_cost([int(n)], 1)
     say(
         "note",

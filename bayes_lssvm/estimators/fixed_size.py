@@ -400,8 +400,9 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         m. Memory grows as m², time as N m².
     landmarks : {"rpcholesky", "kmeans", "random"} or array of shape (m, d), default "rpcholesky"
         How they are chosen among 20 000 rows that stand for all; or the points, in the data's units.
-    coding : {"ova", "ovo", "moc", "ecoc", "exhaustive"} or array of shape (M, L), default "ova"
-        Code book for more than two classes. All bits share the kernel; codes without don't cares share all the work.
+    coding : {"ovo", "ova", "moc", "ecoc", "exhaustive"} or array of shape (M, L), default "ovo"
+        Code book for more than two classes. All bits share the kernel. One versus one is more accurate, as a rule by
+        far, and keeps a matrix of sums for each class; codes without don't cares, such as "ova", share all the work.
     decoding : str, default "auto"
         As in `BayesianLSSVC`.
     refine : bool, default True
@@ -458,7 +459,7 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         *,
         n_landmarks: int = 500,
         landmarks: Any = "rpcholesky",
-        coding: Any = "ova",
+        coding: Any = "ovo",
         decoding: str = "auto",
         refine: bool = True,
         polish: bool = True,
@@ -527,7 +528,10 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
                 diagonal = self.kernel_.diag(inputs[rows])
                 for bits, posterior in self.posteriors_:
                     own = y[rows][:, list(bits)]
-                    z[rows, bits], variance[rows, bits] = posterior.left_out_moments(phi, diagonal, own)
+                    part = np.flatnonzero((own != 0).any(axis=1))
+                    found = posterior.left_out_moments(phi[part], diagonal[part], own[part])
+                    places = np.ix_(np.arange(len(y))[rows][part], np.array(bits))
+                    z[places], variance[places] = found
         frequencies = shares(design.statistics.counts, code)
         members = []
         for bit, member in enumerate(self.members_):

@@ -87,17 +87,17 @@ class RowDerivative:
     code: Array | None
     target_means: Array
 
-    def rows(self, phi: Array, targets: AnyArray) -> Array:
-        """(AW)_i for rows with features of shape (n, m); zero for classes that take no part."""
+    def add_rows(self, out: Array, phi: Array, targets: AnyArray) -> None:
+        """Add (AW)_i to `out`, for rows with features of shape (n, m) whose classes take part."""
         y = targets[:, None] if self.code is None else self.code[targets]  # [n, B]
-        part = np.ones(len(phi)) if self.code is None else (y != 0).any(axis=1).astype(float)
-        centred = phi - self.centre
-        out = centred @ self.matrix.T
-        residual = y - self.target_means
+        part = slice(None) if self.code is None or (self.code != 0).any(axis=1).all() else (y != 0).any(axis=1)
+        centred = phi[part] - self.centre
+        found = centred @ self.matrix.T
+        residual = y[part] - self.target_means
         for solve, form in zip(self.solves, self.forms, strict=True):
             residual = (residual - centred @ solve.T) / self.noise
-            out += residual @ form
-        return out * part[:, None]
+            found += residual @ form
+        out[part] += found
 
 
 def derivatives(
@@ -138,7 +138,9 @@ def derivatives(
 def block_gradient(features: NystromMap, rows: Sequence[RowDerivative], X: Array, targets: AnyArray) -> Array:
     """2 Σ_i dk_iᵀ(AW)_i over the rows of a block, for each of the kernel's log parameters."""
     phi = features(X)
-    V = np.sum([row.rows(phi, targets) for row in rows], axis=0)
+    V = np.zeros_like(phi)
+    for row in rows:
+        row.add_rows(V, phi, targets)
     return 2.0 * np.array([float(np.vdot(V, dK)) for dK in features.kernel.gradient(X, features.Z)])
 
 

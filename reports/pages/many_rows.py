@@ -55,10 +55,7 @@ def page(result: StudyResult) -> Page:
         sections.append(
             Section("How many landmarks are enough", pictures=(picture,), tables=(landmark_table(learned),))
         )
-    tables = (rival_table(rivals),) if rivals else ()
-    if learned and rivals:
-        sections.append(Section("Beside other models", tables=tables))
-    key = tables[0] if tables else landmark_table(learned)
+    key = rival_table(rivals) if rivals else landmark_table(learned)
     return Page(
         introduction=INTRODUCTION,
         verdict=verdict(learned, rivals),
@@ -191,6 +188,7 @@ def landmarks_figure(learned: dict[str, dict[int, dict[str, Any]]]) -> Figure:
             lower.axhspan(*band, color=GREY, alpha=0.2, linewidth=0)
             lower.set(xlabel="landmarks m", ylabel="log loss, nats", xscale="log")
             lower.set_xticks(ms, [str(m) for m in ms])
+            lower.set_xlim(0.8 * ms[0], 1.25 * ms[-1])
             lower.minorticks_off()
         figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
         return figure
