@@ -2,7 +2,8 @@
 
 Up to 300 points every promising start is climbed on all data (L-BFGS, level 2 solved at each step). Beyond, the starts
 are sifted on 150 points and climbed on 300, spread evenly over the targets, and each optimum found there is polished on
-all data. At the end level 2 is scanned over all γ once more on all data, so that a better mode there is not missed.
+all data: by gradients, or, for one parameter and a criterion with a prior, along a line by values. At the end level 2
+is scanned over all γ once more on all data, so that a better mode there is not missed.
 What only all data show, such as a ripple too fine for the subset, can be missed. Kernels for which γ runs to an end of
 its range are taken only if they beat every other by a clear margin (`Evaluation.rank`).
 """
