@@ -68,6 +68,14 @@ def log_evidence_of(
     return top + float(np.log(np.exp(logs - top).sum() * (u[1] - u[0])))
 
 
+def log_evidence_at(diagonal: list[mp.mpf], squares: list[mp.mpf], total: mp.mpf, *, mu: float, zeta: float) -> float:
+    """Log p(D | μ, ζ) with p(b) = 1 from the tridiagonal form."""
+    n = len(diagonal) + 1
+    with mp.workdps(_DIGITS):
+        log_det, log_q1 = _log_det_and_log_q1(diagonal, squares, total, mp.mpf(mu) / mp.mpf(zeta))
+    return 0.5 * ((n - 1) * float(np.log(mu / (2 * np.pi))) - mu * float(np.exp(log_q1)) - log_det - float(np.log(n)))
+
+
 def _reflector(x: Array) -> tuple[Array, mp.mpf]:
     v = x.copy()
     norm = mp.sqrt(x @ x)

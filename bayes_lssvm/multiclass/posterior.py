@@ -107,7 +107,7 @@ class SharedPosterior:
         """Levels 1 to 3 for all members of a task."""
         K, Y = kernel(X), task.targets
         check_positive_semidefinite(kernel, K)
-        spectrum = CentredSpectrum.from_kernel_matrix(K, Y[:, 0])
+        spectrum = task.spectrum(K, X)
         T = product(spectrum.vectors.T, np.ascontiguousarray(Y - Y.mean(axis=0)))  # [N-1, B]
         each = [replace(spectrum, t=t, y_mean=float(y.mean())) for t, y in zip(T.T, Y.T, strict=True)]
         level3 = [evaluate(member, prior_sd=prior_sd) for member in each]
