@@ -25,6 +25,8 @@ from scipy.special import gammaln, polygamma
 
 from .base.typing import Array
 
+__all__ = ["Box", "Flat", "Gamma", "HyperPrior", "ImproperPriorError", "LogPrior", "Normal"]
+
 _STEP = 1e-4  # of differences, in the log parameter
 
 
