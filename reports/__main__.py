@@ -49,6 +49,17 @@ def parser() -> argparse.ArgumentParser:
     add("--data", metavar="NAME_OR_CSV", help="a data set of bayes_lssvm.datasets or a CSV file (default: ripley)")
     add("--target", metavar="COLUMN", help="the CSV file's column to predict")
     add("--positive", metavar="LABEL", help="the label that becomes class +1, against all others")
+    add(
+        "--ignore",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COLUMN",
+        help="columns of the CSV file to leave out",
+    )
+    add("--categories", nargs="+", action="extend", default=[], metavar="COLUMN", help="columns that hold categories")
+    add("--impute", choices=("median", "drop"), help="missing values: fill them in, or drop the rows (default drop)")
+    add("--decimal", choices=("point", "comma"), help="how to read numbers such as 1,234 if nothing else tells")
     size = command.add_mutually_exclusive_group()
     size.add_argument("--size", choices=SIZES, help="how much to compute (default: quick)")
     size.add_argument("--full", action="store_const", dest="size", const="full", help="the same as --size full")

@@ -12,20 +12,18 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
-
+from .number_text import is_number
 from .text import InputError, listed, quoted
-from .typing import Array
 
 STDIN = "-"
 _SEPARATORS = (",", ";", "\t")
-_MISSING = frozenset({"", "na", "n/a", "nan", "null", "?"})
-_LARGEST = 1e70  # level 2 needs fourth powers of the targets
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n")  # which some spreadsheets write before the header
+
+Records = list[tuple[int, tuple[str, ...]]]
 
 
 @dataclass(frozen=True)
@@ -41,12 +39,15 @@ class Table:
     rows : tuple of N tuples of d str
     lines : tuple of N int
         The line of the file on which each row starts, for messages.
+    dropped : tuple of str
+        What was left out on the way, a sentence each.
     """
 
     source: str
     names: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     lines: tuple[int, ...]
+    dropped: tuple[str, ...] = ()
 
     def find(self, name: str) -> int:
         """Position of a column; a name that is not there is answered with those that are."""
@@ -64,62 +65,10 @@ class Table:
         j = self.find(name)
         return [row[j] for row in self.rows]
 
-    def require_complete(self, names: Sequence[str]) -> None:
-        """Refuse missing values in these columns, with their number and place."""
-        counts = {name: sum(is_missing(cell) for cell in self.column(name)) for name in names}
-        missing = {name: count for name, count in counts.items() if count}
-        if missing:
-            total = sum(missing.values())
-            where = listed((f"{quoted(name)} ({count})" for name, count in missing.items()), 10)
-            raise InputError(
-                f"{self.source} has {total} missing value{'s' * (total > 1)}, in column{'s' * (len(missing) > 1)} "
-                f"{where}; fill in what is missing, or leave those rows or columns out."
-            )
-
-    def numbers(self, names: Sequence[str], advice: str) -> Array:
-        """These columns as floats, of shape (N, len(names)).
-
-        A text cell, a missing value or an infinite number is refused; `advice` says what to do about text, with
-        `{column}` for the column's name.
-        """
-        for name in names:
-            self._require_no_text(name, advice)
-        self.require_complete(names)
-        positions = [self.find(name) for name in names]
-        values = np.array([[float(row[j]) for j in positions] for row in self.rows])  # [N, d]
-        beyond = np.argwhere(~(np.abs(values) < _LARGEST))
-        if len(beyond):
-            i, j = beyond[0].tolist()
-            where = f"{self.source}, line {self.lines[i]}, column {quoted(names[j])}"
-            raise InputError(
-                f"{where}: {quoted(self.column(names[j])[i])} is not a finite number below {_LARGEST:g}; correct it or "
-                "give the column another unit."
-            )
-        return values
-
-    def _require_no_text(self, name: str, advice: str) -> None:
-        for line, cell in zip(self.lines, self.column(name), strict=True):
-            if not is_number(cell) and not is_missing(cell):
-                if _DECIMAL_COMMA.fullmatch(cell):
-                    advice = "Write decimals with a point instead of a comma."
-                raise InputError(
-                    f"{self.source}, line {line}, column {quoted(name)}: {quoted(cell)} is text, but a number is "
-                    f"needed. {advice.format(column=quoted(name))}"
-                )
-
-
-def is_missing(cell: str) -> bool:
-    """Whether a cell says that there is no value."""
-    return cell.casefold() in _MISSING
-
-
-def is_number(cell: str) -> bool:
-    """Whether a cell reads as a number; Python's 1_000 does not."""
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell and not is_missing(cell)
+    def only(self, keep: Sequence[bool]) -> Table:
+        """The table with these rows."""
+        rows = tuple(row for row, kept in zip(self.rows, keep, strict=True) if kept)
+        return replace(self, rows=rows, lines=tuple(line for line, kept in zip(self.lines, keep, strict=True) if kept))
 
 
 def read_table(path: str) -> Table:
@@ -128,6 +77,7 @@ def read_table(path: str) -> Table:
     records = _records(_text(path, source), source)
     if not records:
         raise InputError(f"{source} is empty; a header with column names and rows of numbers are needed.")
+    records, dropped = _without_idle(records)
     (_, header), body = records[0], records[1:]
     _check_header(header, source)
     for line, cells in body:
@@ -138,7 +88,7 @@ def read_table(path: str) -> Table:
             )
     if not body:
         raise InputError(f"{source} has a header but no rows.")
-    return Table(source, header, tuple(cells for _, cells in body), tuple(line for line, _ in body))
+    return Table(source, header, tuple(cells for _, cells in body), tuple(line for line, _ in body), dropped)
 
 
 def _text(path: str, source: str) -> str:
@@ -168,15 +118,18 @@ def _text(path: str, source: str) -> str:
         ) from None
 
 
-def _records(text: str, source: str) -> list[tuple[int, tuple[str, ...]]]:
+def _records(text: str, source: str) -> Records:
     """The records with the lines on which they start, blank ones left out, cells without surrounding space."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text), skipinitialspace=True, strict=True)
-    records, start = [], 1
+    said = _SEPARATOR_LINE.match(text)
+    text, start = (text[said.end() :], 2) if said else (text, 1)
+    separator = said[1] if said and said[1] not in '"\r\n' else _separator(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
+    records, first = [], start
     try:
         for cells in reader:
             if cells and any((len(cells) > 1, cells[0].strip())):
                 records.append((start, tuple(cell.strip() for cell in cells)))
-            start = reader.line_num + 1
+            start = reader.line_num + first
     except csv.Error as error:
         raise InputError(f"{source}, line {start} cannot be read as a table row ({error}); check its quotes.") from None
     return records
@@ -194,6 +147,26 @@ def _separator(text: str) -> str:
         return len(set(widths)) == 1 and widths[0] > 1, widths[0] if widths else 0
 
     return max(_SEPARATORS, key=score)
+
+
+def _without_idle(records: Records) -> tuple[Records, tuple[str, ...]]:
+    """Records without a column that has neither name nor value, and without row numbers that have no name."""
+    header = records[0][1]
+    if any(len(cells) != len(header) for _, cells in records) or len(header) < 2:
+        return records, ()
+    columns = {j: [cells[j] for _, cells in records[1:]] for j in {0, len(header) - 1} if not header[j]}
+    empty = [j for j, cells in columns.items() if not any(cells)]
+    index = [0] if _counts_rows(columns.get(0, [])) else []
+    if not empty and not index:
+        return records, ()
+    keep = [j for j in range(len(header)) if j not in (*empty, *index)]
+    sentence = ("the first column has no name and numbers the rows; it is left out.",) if index else ()
+    return [(line, tuple(cells[j] for j in keep)) for line, cells in records], sentence
+
+
+def _counts_rows(cells: Sequence[str]) -> bool:
+    first = cells[0] if cells else ""
+    return first in ("0", "1") and list(cells) == [str(int(first) + i) for i in range(len(cells))]
 
 
 def _check_header(header: Sequence[str], source: str) -> None:

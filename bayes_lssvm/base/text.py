@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import islice
@@ -11,7 +12,15 @@ from typing import Any
 
 
 class InputError(Exception):
-    """A mistake of the user, as a sentence: exit code 2."""
+    """A mistake of the user, as one sentence or as one for each thing that is wrong: exit code 2."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All of them."""
+        return tuple(map(str, self.args))
+
+    def __str__(self) -> str:
+        return " ".join(self.sentences)
 
 
 def printable(text: str) -> str:
@@ -22,6 +31,11 @@ def printable(text: str) -> str:
 def quoted(text: str, width: int = 60) -> str:
     """Text from a file as it stands in a sentence: in quotes, escaped, not too long."""
     return repr(text if len(text) <= width else text[: width - 1] + "…")
+
+
+def typed(name: str) -> str:
+    """A name as it is typed after an option, in quotes where a shell would not take it as one word."""
+    return shlex.quote(name)
 
 
 def listed(items: Iterable[str], limit: int) -> str:

@@ -26,14 +26,14 @@ from .grammar import class_prior_from, parse_kernel
 from .output import STDOUT, check_output, emit_json, emit_text, rows_of, say, writing
 from .report import record, report
 from .spoken import spoken_warnings
-from .training import Training, read_training
+from .training import Training, options_of, read_training
 
 Model = BayesianLSSVC | BayesianLSSVR
 FixedSize = FixedSizeLSSVC | FixedSizeLSSVR
 
 
 def run_fit(args: argparse.Namespace) -> None:
-    """Design a model, print what was found and save it."""
+    """Fit a model, print what was found and save it."""
     if args.out == STDOUT:
         raise InputError("--out needs a file name; a model is not text for standard output.")
     check_output(args.out, *args.data)
@@ -42,7 +42,7 @@ def run_fit(args: argparse.Namespace) -> None:
     if large.in_pieces(args):
         _fit_files(args)
         return
-    training = read_training(args.data[0], args.target, args.task, args.ignore, many_classes=True)
+    training = read_training(args.data[0], args.target, args.task, options_of(args), many_classes=True)
     model: Model | FixedSize
     if args.landmarks is not None or (len(training.X) > large.EXACT_ROWS and not args.exact):
         model = large.fit_table(args, training)
@@ -60,6 +60,7 @@ def run_fit(args: argparse.Namespace) -> None:
         score = _training_score(model, training)
     # Arrays carry no names, but the model file shall: `predict` matches columns by them.
     model.feature_names_in_ = np.array(training.inputs, dtype=object)
+    model.encoding_ = training.encoding
     if isinstance(model, FixedSize):
         facts = large.record(model, training.source, args.seed, args.out) | {"training": score}
         text = large.report(model, training.describe())
@@ -91,7 +92,7 @@ def _deliver(args: argparse.Namespace, model: Model | FixedSize, facts: dict[str
 
 def run_compare(args: argparse.Namespace) -> None:
     """Rank kernels by their evidence."""
-    training = read_training(args.data, args.target, args.task, args.ignore, many_classes=True)
+    training = read_training(args.data, args.target, args.task, options_of(args), many_classes=True)
     kernels = [parse_kernel(text, len(training.inputs))[0] for text in args.kernels]
     maximised = args.kernel_parameters == "maximised"
     if maximised and len(training.counts) > 2:

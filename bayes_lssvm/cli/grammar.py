@@ -19,7 +19,7 @@ from dataclasses import fields
 from math import isfinite
 from typing import Any
 
-from ..base.tables import is_number
+from ..base.number_text import is_number
 from ..base.text import InputError, listed, quoted
 from ..kernels import KERNEL_NAMES, Kernel, OnInputs, as_kernel, kernel_from_dict
 from ..priors import Box, Flat, HyperPrior, LogPrior, Normal

@@ -28,7 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except InputError as error:
-        say("error", str(error))
+        for sentence in error.sentences:
+            say("error", sentence)
         return MISTAKE
     except OSError as error:
         _abandon_stdout()

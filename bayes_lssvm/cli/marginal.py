@@ -41,7 +41,7 @@ from .output import (
 )
 from .predict import inputs_by_name
 from .spoken import spoken_warnings
-from .training import Training, read_training
+from .training import Training, options_of, read_training
 
 # Which methods an option is for, and what they and files need beyond the dependencies of the library.
 _METHODS_OF = {
@@ -58,7 +58,7 @@ _PACKAGES_OF_FILES = ("arviz_base", "xarray", "h5netcdf", "h5py")
 
 def run_trust(args: argparse.Namespace) -> None:
     """Tell what can be trusted on a table. The verdict is a result, so the exit code does not tell it."""
-    training = read_training(args.data, args.target, args.task, args.ignore, many_classes=True)
+    training = read_training(args.data, args.target, args.task, options_of(args), many_classes=True)
     kernel, prior = _model(args, training)
     with _said_as_options(), spoken_warnings() as sentences:
         X = Standardiser.fit(training.X, training.inputs)(training.X)
@@ -74,11 +74,11 @@ def run_marginalise(args: argparse.Namespace) -> None:
     """Integrate the hyperparameters out, print what was found, save it, and predict new rows."""
     _check_outputs(args)
     _check_method(args)
-    training = read_training(args.data, args.target, args.task, args.ignore)
+    training = read_training(args.data, args.target, args.task, options_of(args))
     kernel, prior = _model(args, training)
     new = None
     if args.predict is not None:
-        new = inputs_by_name(list(training.inputs), read_table(args.predict))
+        new = inputs_by_name(training.encoding, read_table(args.predict), fill=args.impute == "median")
     with _said_as_options(), _interruptible(args.method), spoken_warnings() as sentences:
         found = _integrate(args, training, kernel, prior)
         predictions = None if new is None else found.predictions(new)

@@ -13,8 +13,10 @@ from ..base.text import InputError
 from .choices import (
     CODINGS,
     CRITERIA,
+    DECIMALS,
     DECODINGS,
     DIRECTIONS,
+    IMPUTATIONS,
     KERNEL_NAMES,
     KERNEL_PARAMETERS,
     METHODS,
@@ -24,14 +26,14 @@ from .choices import (
 )
 
 _DESCRIPTION = """\
-Least-squares support vector machines designed by the Bayesian evidence framework: no tuning, calibrated
-class probabilities, error bars. Tables are UTF-8 text with a header, separated by commas, semicolons or tabs."""
+Least-squares support vector machines by the Bayesian evidence framework: no tuning, calibrated class
+probabilities, error bars. Tables are UTF-8 text with a header, separated by commas, semicolons or tabs."""
 
 _EXAMPLES = """\
 examples:
   bayes-lssvm datasets                                     the data sets that come along
   bayes-lssvm datasets ripley --csv ripley.csv             write one as a table
-  bayes-lssvm fit ripley.csv --target yc --out model.npz   design a classifier and save it
+  bayes-lssvm fit ripley.csv --target yc --out model.npz   fit a classifier and save it
   bayes-lssvm predict model.npz new.csv --out out.csv      class probabilities for new rows
   bayes-lssvm compare ripley.csv --target yc               rank kernels by their evidence
   bayes-lssvm select heart.csv --target class              which inputs the evidence asks for
@@ -168,7 +170,7 @@ def build_parser() -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
 
-    _add_fit(command("fit", "Design a model on a table and show what was found.", _KERNEL_HELP + "\n" + _FIT_EXAMPLES))
+    _add_fit(command("fit", "Fit a model to a table and show what was found.", _KERNEL_HELP + "\n" + _FIT_EXAMPLES))
     _add_predict(command("predict", "Predict each row of a table with a saved model.", _PREDICT_EXAMPLES))
     summary = "Rank kernels by their evidence: Bayes factors and probabilities."
     _add_compare(command("compare", summary, _KERNEL_HELP + "\n" + _COMPARE_EXAMPLES))
@@ -239,6 +241,20 @@ def _add_table(parser: argparse.ArgumentParser, *, many: bool = False) -> None:
         "--ignore", nargs="+", action="extend", default=[], metavar="COLUMN", help="columns to leave out"
     )
     parser.add_argument(
+        "--categories",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COLUMN",
+        help="columns whose values are categories, even if they look like numbers",
+    )
+    parser.add_argument(
+        "--impute",
+        choices=IMPUTATIONS,
+        help="missing values: fill in the median (for text the most frequent category), or drop the rows",
+    )
+    parser.add_argument("--decimal", choices=DECIMALS, help="how to read numbers such as 1,234 if nothing else tells")
+    parser.add_argument(
         "--task",
         choices=("auto", "classification", "regression"),
         default="auto",
@@ -284,6 +300,9 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="model file that fit wrote")
     parser.add_argument("data", help="table with a header; - is standard input")
     parser.add_argument("--out", metavar="FILE", help="write the predictions as CSV here, not to standard output")
+    parser.add_argument(
+        "--impute", choices=IMPUTATIONS[:1], help="fill missing values in with the training rows' median or category"
+    )
     parser.add_argument("--class-prior", metavar="P,P", help="class probabilities where these rows come from")
     parser.add_argument("--costs", metavar="C,C", help="cost of mistaking a member of each class")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of CSV")

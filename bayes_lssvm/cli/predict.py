@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
+from ..base.encoding import Encoding
 from ..base.tables import Table, read_table
 from ..base.text import InputError, listed, quoted
 from ..base.typing import Array
@@ -18,8 +19,6 @@ from .grammar import class_prior_from, costs_from
 from .large import too_much_for_a_table
 from .output import STDOUT, check_output, emit_columns, emit_json, emit_pieces, emit_text, say
 from .spoken import spoken_warnings
-
-_TEXT_INPUT = "The model was designed on numbers in this column."
 
 
 def run_predict(args: argparse.Namespace) -> None:
@@ -32,7 +31,7 @@ def run_predict(args: argparse.Namespace) -> None:
         _predict_in_pieces(model, args)
         return
     table = read_table(args.data)
-    X = _inputs(model, table)
+    X = _inputs(model, table, args.impute == "median")
     with spoken_warnings() as sentences:
         columns, record = _predicted(model, X, args)
     if args.out is not None or not args.json:
@@ -75,9 +74,10 @@ def _open(path: str) -> Model:
         raise InputError(str(error)) from None
 
 
-def _inputs(model: Model, table: Table) -> Array:
+def _inputs(model: Model, table: Table, fill: bool) -> Array:
     """The model's inputs from the table: by name where the model has names, else all columns in their order."""
     names = getattr(model, "feature_names_in_", None)
+    encoding = getattr(model, "encoding_", None)
     if names is None:
         if len(table.names) != model.n_features_in_:
             raise InputError(
@@ -85,23 +85,20 @@ def _inputs(model: Model, table: Table) -> Array:
                 f"in their order, but it has {len(table.names)} columns ({listed(map(quoted, table.names), 8)})."
             )
         say("note", "the model has no column names; the columns are taken in their order.")
-        return table.numbers(table.names, _TEXT_INPUT)
+        return Encoding.of_numbers(table.names).encode(table).X
     del model.feature_names_in_  # matched by name here; an array without names would be warned about
-    return inputs_by_name(list(names), table)
+    return inputs_by_name(encoding or Encoding.of_numbers(list(names)), table, fill=fill)
 
 
-def inputs_by_name(names: list[str], table: Table) -> Array:
-    """The named columns of the table as numbers; what is missing is refused, and what is left aside is said."""
-    missing = [name for name in names if name not in table.names]
-    if missing:
-        raise InputError(
-            f"{table.source} lacks {len(missing)} of the model's {len(names)} inputs: "
-            f"{listed(map(quoted, missing), 10)}; its columns are {listed(map(quoted, table.names), 20)}."
-        )
-    extra = [name for name in table.names if name not in names]
+def inputs_by_name(encoding: Encoding, table: Table, *, fill: bool) -> Array:
+    """The inputs from the columns of the table; what is missing is refused, and what is left aside is said."""
+    encoded = encoding.encode(table, fill=fill or encoding.fills)
+    extra = [name for name in table.names if name not in encoding.names]
     if extra:
         say("note", f"the model does not use the column{'s' * (len(extra) > 1)} {listed(map(quoted, extra), 10)}.")
-    return table.numbers(names, _TEXT_INPUT)
+    for sentence in encoded.sentences():
+        say("warning", sentence)
+    return encoded.X
 
 
 def _classify(model: Any, X: Array, args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -8,12 +8,12 @@ from .._version import __version__
 from ..kernel_search import search_kernels
 from .output import emit_json, emit_text, rows_of
 from .spoken import spoken_warnings
-from .training import read_training
+from .training import options_of, read_training
 
 
 def run_search(args: argparse.Namespace) -> None:
     """Build a kernel from base kernels by the evidence, and print the path."""
-    training = read_training(args.data, args.target, args.task, args.ignore)
+    training = read_training(args.data, args.target, args.task, options_of(args))
     with spoken_warnings() as sentences:
         found = search_kernels(
             training.X, training.y, kernels=args.kernels, task=training.task, budget=args.budget, seed=args.seed

@@ -13,7 +13,7 @@ from ..estimators.selector import EvidenceSelector
 from ..selection.path import SelectionPath
 from .output import check_output, csv_text, emit_csv, emit_json, emit_text, rows_of
 from .spoken import spoken_warnings
-from .training import Training, read_training
+from .training import Training, options_of, read_training
 
 _SIGNS = {"backward": "−", "forward": "+"}
 
@@ -25,7 +25,7 @@ def run_select(args: argparse.Namespace) -> None:
         raise InputError(f"--direction ard ranks by the scales of an ARD kernel; --kernel {args.kernel} has none.")
     if args.out is not None and args.data == "-":
         raise InputError("--out copies the selected columns of the table, which standard input can give only once.")
-    training = read_training(args.data, args.target, args.task, args.ignore)
+    training = read_training(args.data, args.target, args.task, options_of(args))
     selector = EvidenceSelector(
         args.direction,
         kernel=args.kernel,
@@ -42,7 +42,8 @@ def run_select(args: argparse.Namespace) -> None:
     else:
         emit_text(_report(path, training))
     if args.out is not None:
-        chosen = [training.inputs[i] for i in selector.selected_.tolist()] + [training.target]
+        sources = [training.encoding.sources[i] for i in selector.selected_.tolist()]
+        chosen = [*dict.fromkeys(sources), training.target]
         table = read_table(args.data)
         emit_csv(csv_text(chosen, zip(*(table.column(name) for name in chosen), strict=True)), args.out)
         if not args.json:

@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..base.tables import Table, is_number, read_table
+from ..base.encoding import Encoding, first_text, refuse_too_large
+from ..base.number_text import NumberColumn, is_number, number_column
+from ..base.table_inputs import Options, Prepared, prepare
+from ..base.tables import Table, read_table
 from ..base.text import InputError, listed, quoted
 from ..base.typing import AnyArray, Array
 from .output import say
 
-MIN_ROWS = 3
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _FEW_VALUES = 10
-_TEXT_INPUT = "Code it as numbers, or leave the column out with --ignore {column}."
-_TEXT_TARGET = "For a target of classes, use --task classification."
 
 
 @dataclass(frozen=True)
 class Training:
-    """What a model is designed on.
+    """What a model is fitted to.
 
     Attributes
     ----------
     source : str
         The file, as messages name it.
-    inputs : tuple of d str
-        Names of the input columns.
+    encoding : Encoding
+        How the columns of the table became inputs.
+    steps : dict of str to str
+        What was done to each column that is not the target.
     target : str
         Name of the target column.
     task : "classification" or "regression"
@@ -43,12 +45,18 @@ class Training:
     """
 
     source: str
-    inputs: tuple[str, ...]
+    encoding: Encoding
+    steps: dict[str, str]
     target: str
     task: str
     X: Array
     y: AnyArray
     counts: dict[Any, int]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the d inputs."""
+        return self.encoding.inputs
 
     def describe(self) -> list[tuple[str, str]]:
         """The data as lines of a table."""
@@ -66,35 +74,37 @@ class Training:
             "file": self.source,
             "rows": len(self.X),
             "inputs": self.inputs,
+            "columns": self.steps,
             "target": self.target,
             "classes": [{"label": label, "rows": count} for label, count in self.counts.items()],
         }
 
 
-def read_training(path: str, target: str, task: str, ignore: Sequence[str], *, many_classes: bool = False) -> Training:
-    """Read a table for training. `task` may be "auto"; columns to `ignore` are neither read nor checked.
+def options_of(args: argparse.Namespace) -> Options:
+    """What the arguments say about the table."""
+    return Options(args.ignore, args.categories, args.impute, args.decimal)
+
+
+def read_training(path: str, target: str, task: str, options: Options, *, many_classes: bool = False) -> Training:
+    """Read a table for training. `task` may be "auto"; columns to ignore are neither read nor checked.
 
     More than two classes are refused unless `many_classes`.
     """
-    table = read_table(path)
-    table.find(target)
-    left_out = {table.names[table.find(name)] for name in ignore}
-    if target in left_out:
-        raise InputError(f"the target {quoted(target)} cannot be ignored as well.")
-    inputs = tuple(name for name in table.names if name != target and name not in left_out)
-    if not inputs:
-        raise InputError(f"{table.source} has no input column beside the target {quoted(target)}.")
-    if len(table.rows) < MIN_ROWS:
-        raise InputError(
-            f"{table.source} has {len(table.rows)} row{'s' * (len(table.rows) > 1)}; at least {MIN_ROWS} are needed."
-        )
-    X = table.numbers(inputs, _TEXT_INPUT)
+    prepared = prepare(read_table(path), target, options)
+    table, X = prepared.table, prepared.X
+    for kind, sentences in (("note", prepared.notes), ("warning", prepared.warnings)):
+        for sentence in sentences:
+            say(kind, sentence)
     if not np.ptp(X, axis=0).any():
         raise InputError(f"{table.source}: no input column varies, so there is nothing to learn from.")
-    table.require_complete([target])
-    task = _choose_task(table, target, many_classes) if task == "auto" else task
-    y, counts = (_numbers(table, target), {}) if task == "regression" else _classes(table, target, many_classes)
-    return Training(table.source, inputs, target, task, X, y, counts)
+    numbers = number_column(table.column(target))
+    task = _choose_task(target, numbers, many_classes) if task == "auto" else task
+    counts: dict[Any, int] = {}
+    if task == "regression":
+        y: AnyArray = _numbers(prepared, target, numbers)
+    else:
+        y, counts = _classes(table, target, many_classes)
+    return Training(table.source, prepared.encoding, prepared.steps, target, task, X, y, counts)
 
 
 def looks_like_classes(targets: AnyArray) -> bool:
@@ -102,11 +112,10 @@ def looks_like_classes(targets: AnyArray) -> bool:
     return targets.dtype.kind not in "fiu" or len(np.unique(targets)) <= 2
 
 
-def _choose_task(table: Table, target: str, many_classes: bool) -> str:
-    cells = table.column(target)
-    if not all(map(is_number, cells)) or len({float(cell) for cell in cells}) <= 2:
+def _choose_task(target: str, numbers: NumberColumn, many_classes: bool) -> str:
+    values = set(next(iter(numbers.readings.values()), {}).values())
+    if len(values) <= 2:  # or none, as the cells are text
         return "classification"
-    values = {float(cell) for cell in cells}
     if len(values) <= _FEW_VALUES and all(value.is_integer() for value in values):
         say(
             "note",
@@ -123,7 +132,8 @@ def _classes(table: Table, target: str, many: bool) -> tuple[AnyArray, dict[Any,
     if all(map(_WHOLE.fullmatch, cells)):
         y = np.array([int(cell) for cell in cells])
     elif all(map(is_number, cells)):
-        values = table.numbers([target], "")[:, 0]
+        refuse_too_large(table, target, {cell: float(cell) for cell in cells})
+        values = np.array([float(cell) for cell in cells])
         # fractions are no class labels to scikit-learn, but as text they are
         whole = bool(np.all((values == np.round(values)) & (np.abs(values) < 1e18)))
         y = values.astype(int) if whole else np.array([repr(value) for value in values.tolist()])
@@ -149,8 +159,17 @@ def _classes(table: Table, target: str, many: bool) -> tuple[AnyArray, dict[Any,
     return y, dict(counts)
 
 
-def _numbers(table: Table, target: str) -> Array:
-    y = table.numbers([target], _TEXT_TARGET)[:, 0]
+def _numbers(prepared: Prepared, target: str, numbers: NumberColumn) -> Array:
+    table = prepared.table
+    found = numbers.read(prepared.decimal)
+    if found is None:
+        place, cell = first_text(table, target)
+        advice = "For a target of classes, use --task classification."
+        if numbers.numeric:
+            advice = "Say with --decimal point or --decimal comma how it is to be read."
+        raise InputError(f"{place}: {quoted(cell)} is no number that can be read. {advice}")
+    refuse_too_large(table, target, found[1])
+    y = np.array([found[1][cell] for cell in table.column(target)])
     if np.ptp(y) == 0:
         raise InputError(
             f"{table.source}: the target {quoted(target)} is {y[0]:g} in all {len(y)} rows, so there is nothing to "

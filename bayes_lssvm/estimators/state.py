@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar, get_args
 import numpy as np
 
 from ..base.archive import State, write_state
+from ..base.encoding import Encoding
 from ..base.errors import require_positive
 from ..base.standardisation import Standardiser
 from ..kernels import EXTRA, Kernel, Precomputed, kernel_from_dict, kernel_to_dict
@@ -68,6 +69,8 @@ def surface_state(model: Any) -> State:
         "feature_names": list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
         "provenance": model.provenance_,
     }
+    if hasattr(model, "encoding_"):
+        header["encoding"] = model.encoding_.to_dict()
     if model._takes_matrices:
         header["precomputed"] = kernel_to_dict(model.precomputed_)
     arrays = {"mean": model.standardiser_.mean, "scale": model.standardiser_.scale}
@@ -94,6 +97,10 @@ def with_surface(cls: type[Model], state: State) -> Model:
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
     model.provenance_ = header["provenance"]
+    if "encoding" in header:  # of a table with columns that were not all numbers, or that the command line read
+        model.encoding_ = Encoding.from_dict(header["encoding"])
+        if list(model.encoding_.inputs) != names:
+            raise ValueError("its encoding is not that of its inputs")
     if model._takes_matrices:
         model.precomputed_ = Precomputed(_finite("diagonal", header["precomputed"]["diagonal"]))
     whole: Model = model

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from bayes_lssvm.base.table_inputs import Options
+from bayes_lssvm.base.text import listed
 from validation.harness import Size, StudyData, load_data
 from validation.registry import STUDIES, chosen, get_study
 
@@ -69,8 +71,8 @@ def make_plan(options: argparse.Namespace) -> Plan:
     remarks: list[str] = []
     size: Size = options.size or ("full" if options.gallery else "quick")
     if options.gallery:
-        if options.data or options.target or options.positive:
-            raise ValueError("--gallery has its own data sets; leave out --data, --target and --positive.")
+        if options.data or _said_about_file(options):
+            raise ValueError("--gallery has its own data sets; leave out --data, --target and the like.")
         tasks = _gallery_tasks(chosen, size)
     else:
         tasks = _tasks(options, chosen, size, remarks)
@@ -94,13 +96,14 @@ def _tasks(
     options: argparse.Namespace, chosen: tuple[str, ...] | None, size: Size, remarks: list[str]
 ) -> list[PlannedStudy]:
     source: str | None = options.data
-    if source is None and (options.target or options.positive):
-        raise ValueError("--target and --positive say how to read a CSV file; give its path with --data.")
+    if source is None and (said := _said_about_file(options)):
+        raise ValueError(f"{listed(said, 9)} say how to read a CSV file; give its path with --data.")
     named = bool(options.study) and "all" not in options.study
     studies = [get_study(name) for name in chosen or DEFAULT_STUDIES]
     data = None
     if source is not None or any(study.needs_data for study in studies):
-        data = load_data(source or "ripley", target=options.target, positive=options.positive)
+        table = Options(options.ignore, options.categories, options.impute, options.decimal)
+        data = load_data(source or "ripley", target=options.target, positive=options.positive, table=table)
     tasks, refusals = [], []
     for study in studies:
         own = data if study.needs_data else None
@@ -112,7 +115,7 @@ def _tasks(
                 raise ValueError(f"The study {study.name!r} cannot use these data: {error}") from error
             refusals.append(f"The study {study.name!r} is left out: {error}")
             continue
-        words = {"--data": source, "--target": options.target, "--positive": options.positive}
+        words = {"--data": source} | _said_about_file(options)
         tasks.append(PlannedStudy(study.name, own, _command(study.name, size, words if study.needs_data else {})))
     if not tasks:
         raise ValueError(" ".join(refusals) or "There is nothing to run.")
@@ -133,11 +136,18 @@ def _gallery_tasks(chosen: tuple[str, ...] | None, size: Size) -> list[PlannedSt
     return tasks
 
 
-def _command(study: str, size: Size = "quick", arguments: dict[str, str | None] | None = None) -> str:
+def _said_about_file(options: argparse.Namespace) -> dict[str, str | list[str]]:
+    """The options on how a CSV file is read, those that were given."""
+    names = ("target", "positive", "ignore", "categories", "impute", "decimal")
+    return {f"--{name}": value for name in names if (value := getattr(options, name))}
+
+
+def _command(study: str, size: Size = "quick", arguments: Mapping[str, str | list[str] | None] | None = None) -> str:
     """What makes one page anew, for a shell."""
     words = ["python", "-m", "reports", "--study", study]
     for name, value in (arguments or {}).items():
-        words += [name, value] if value is not None else []
+        if value is not None:
+            words += [name, *([value] if isinstance(value, str) else value)]
     words += {"quick": [], "full": ["--full"], "toy": ["--size", "toy"]}[size]
     return shlex.join(words)
 

@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bayes_lssvm import BayesianLSSVC, BayesianLSSVR, __version__, compare, datasets, load, save
+from bayes_lssvm.base.encoding import Encoding
 from bayes_lssvm.base.tables import read_table
 from bayes_lssvm.base.text import InputError
 from bayes_lssvm.cli import main
@@ -57,6 +58,10 @@ def ripley_set():
 def write(path: Path, content: str | bytes) -> Path:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
+
+
+def numbers_of(table, names):
+    return Encoding.of_numbers(names).encode(table).X
 
 
 def table_of(text: str) -> list[dict[str, str]]:
@@ -145,13 +150,13 @@ def test_a_written_set_reads_back_bit_for_bit(name, run, tmp_path):
     table = read_table(str(path))
     inputs = table.names if data.target is None else table.names[:-1]
     assert inputs == data.feature_names
-    assert np.array_equal(table.numbers(inputs, ""), data.data)
+    assert np.array_equal(numbers_of(table, inputs), data.data)
     if data.target is not None:
         assert table.column(data.target_name) == [str(label) for label in data.target.tolist()]
 
 
 def test_the_test_part_and_standard_output(run, folder, ripley_set):
-    assert np.array_equal(read_table(str(folder / "test.csv")).numbers(["xs", "ys"], ""), ripley_set.test_data)
+    assert np.array_equal(numbers_of(read_table(str(folder / "test.csv")), ["xs", "ys"]), ripley_set.test_data)
     assert run("datasets", "ripley", "--csv", "-")[1] == (folder / "ripley.csv").read_text()
     record = json.loads(run("datasets", "ripley", "--csv", folder / "again.csv", "--json")[1])
     assert (record["rows_written"], record["inputs"], record["target"]) == (250, ["xs", "ys"], "yc")
@@ -613,7 +618,7 @@ GOOD_TABLES = {
 def test_tables_of_many_makes_are_read(text, tmp_path):
     table = read_table(str(write(tmp_path / "data.csv", text)))
     assert table.names == ("a", "b", "y")
-    assert table.numbers(["a", "b"], "").tolist() == [[a, b] for a, b, _ in GOOD_ROWS]
+    assert numbers_of(table, ["a", "b"]).tolist() == [[a, b] for a, b, _ in GOOD_ROWS]
     assert table.column("y") == [y for _, _, y in GOOD_ROWS]
 
 
@@ -625,10 +630,15 @@ BAD_TABLES = {
     "no header": ("1,2,0\n3,4,1\n5,6,1\n", ["no header", "(1, 2, 0)"]),
     "ragged": (f"a,b,y\n{ROWS}1,2\n", ["line 5 has 2 cells where the header has 3"]),
     "ragged after a long cell": (f'a,b,y\n1,2,"u\n\nu"\n{ROWS}1\n', ["line 8 has 1 cell "]),
-    "text": ("a,b,y\n1,red,u\n2,3,v\n3,1,u\n", ["line 2", "column 'b'", "'red' is text", "--ignore 'b'"]),
+    "text": (
+        "a,b,y\n1,red,u\n2,3,v\n3,1,u\n",
+        ["line 2", "column 'b'", "'red' is text", "--categories b", "--ignore b"],
+    ),
     "underscore": ("a,b,y\n1,2,u\n2,1_000,v\n3,1,u\n", ["line 3", "'1_000' is text"]),
-    "decimal commas": ("a;b;y\n1,5;2;u\n2;3;v\n3;1;u\n", ["'1,5' is text", "decimals with a point"]),
-    "missing": ("a,b,y\n1,,u\n?,NA,v\n3,nan,u\n", ["4 missing values, in columns 'a' (1), 'b' (3)"]),
+    "points and commas": ("a;b;y\n1,5;2;u\n2.5;3;v\n3;1;u\n", ["'a'", "more than one way ('1,5', '2.5', '3')"]),
+    "commas that may be either": ("a;b;y\n1,500;2;u\n2,250;3;v\n3;1;u\n", ["'1,500' may be 1500 or 1.5", "--decimal"]),
+    "dates": ("a,d,y\n1,2024-01-31,u\n2,2024-02-01,v\n3,2024-02-02,u\n", ["'d' holds dates", "--ignore d"]),
+    "missing": ("a,b,y\n1,,u\n?,NA,v\n3,nan,u\n4,5,v\n", ["4 missing values, in columns 'a' (1), 'b' (3)"]),
     "missing target": ("a,b,y\n1,2,u\n2,3,\n3,1,v\n", ["1 missing value, in column 'y' (1)"]),
     "infinite": ("a,b,y\n1,2,u\n2,-inf,v\n3,1,u\n", ["line 3", "'-inf' is not a finite number"]),
     "overflow": ("a,b,y\n1,2,u\n2,1e999,v\n3,1,u\n", ["'1e999' is not a finite number"]),
@@ -716,7 +726,7 @@ def test_any_table_that_we_write_reads_back(header, values, tmp_path):
     rows = [[value] * len(header) for value in values]
     table = read_table(str(write(tmp_path / "data.csv", csv_text(header, rows))))
     assert table.names == tuple(header)
-    assert table.numbers(header, "").tolist() == rows
+    assert numbers_of(table, header).tolist() == rows
 
 
 def _reads_as_number(text: str) -> bool:

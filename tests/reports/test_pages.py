@@ -591,6 +591,7 @@ def test_data_that_a_study_refuses(chains, tmp_path, capsys, monkeypatch):
 
 def planned(**changes):
     options = {"study": None, "data": None, "target": None, "positive": None, "size": None, "output": Path("output"),
+               "ignore": [], "categories": [], "impute": None, "decimal": None,
                "jobs": 1, "scheduler": None, "gallery": False}  # fmt: skip
     return make_plan(argparse.Namespace(**{**options, **changes}))
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from bayes_lssvm.base.tables import Table, is_missing, is_number, read_table
+from bayes_lssvm.base.encoding import first_text, refuse_too_large
+from bayes_lssvm.base.number_text import is_number, number_column
+from bayes_lssvm.base.table_inputs import Options, Prepared, prepare
+from bayes_lssvm.base.tables import read_table
 from bayes_lssvm.base.text import InputError, listed, quoted
 from bayes_lssvm.base.typing import Array
 
 from .labels import Coding, DataError, choose_coding
 
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _FEW_VALUES = 10  # as many whole numbers may be classes
 
 
@@ -42,8 +42,8 @@ class Raw(NamedTuple):
     y_test: Array | None = None
 
 
-def read_csv(path: Path, target: str | None, positive: str | None) -> Raw:
-    """Read a CSV file with a header."""
+def read_csv(path: Path, target: str | None, positive: str | None, options: Options) -> Raw:
+    """Read a CSV file with a header, as the command line does; rows with missing values are left out by default."""
     try:
         table = read_table(str(path))
         if target is None:
@@ -51,64 +51,27 @@ def read_csv(path: Path, target: str | None, positive: str | None) -> Raw:
                 f"Which column of {table.source} is the target? Give its name; the columns are "
                 f"{listed(map(quoted, table.names), 20)}."
             )
-        table.find(target)
-        return _raw(table, target, positive)
+        prepared = prepare(table, target, options._replace(impute=options.impute or "drop"))
+        y, coding, about = _target(prepared, target, positive)
     except InputError as error:
         raise DataError(str(error)) from None
+    notes = (*map(_capital, (*prepared.notes, *prepared.warnings)), *about)
+    return Raw(prepared.X, y, prepared.encoding.inputs, target, coding, notes)
 
 
-def _raw(table: Table, target: str, positive: str | None) -> Raw:
-    inputs = [name for name in table.names if name != target]
-    empty = [name for name in inputs if all(map(is_missing, table.column(name)))]
-    inputs = [name for name in inputs if name not in empty]
-    if not inputs:
-        raise DataError(f"{table.source} has no input column beside the target {quoted(target)}.")
-    _refuse_text(table, inputs)  # before rows are left out: a text column may be what is incomplete
-    notes = [f"The column {quoted(name)} has no values and was left out." for name in empty]
-    table, note = _complete(table, [*inputs, target])
-    X = table.numbers(inputs, "")
-    y, coding, about = _target(table, target, positive)
-    return Raw(X, y, tuple(inputs), target, coding, (*notes, *note, *about))
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
-def _refuse_text(table: Table, inputs: list[str]) -> None:
-    text = [n for n in inputs if not all(is_number(cell) or is_missing(cell) for cell in table.column(n))]
-    if text:
-        others = f" So do {listed(map(quoted, text[1:]), 5)}." if len(text) > 1 else ""
-        advice = f"Code the column as numbers, or leave it out of the file.{others}"
-        table.numbers(text[:1], advice.replace("{", "{{").replace("}", "}}"))
-
-
-def _complete(table: Table, names: list[str]) -> tuple[Table, tuple[str, ...]]:
-    """The rows without a missing value in these columns, and a note about the others."""
-    positions = [table.find(name) for name in names]
-    whole = [not any(is_missing(row[j]) for j in positions) for row in table.rows]
-    left_out = whole.count(False)
-    if not left_out:
-        return table, ()
-    if left_out == len(whole):
-        counts = Counter({n: sum(map(is_missing, table.column(n))) for n in names})
-        worst = listed((f"{quoted(n)} ({count} of {len(whole)})" for n, count in counts.most_common(5) if count), 5)
-        raise DataError(
-            f"{table.source} has no row without a missing value; most are missing in {worst}. Leave these columns out "
-            "of the file, or fill them in."
-        )
-    rows = tuple(row for row, keep in zip(table.rows, whole, strict=True) if keep)
-    lines = tuple(line for line, keep in zip(table.lines, whole, strict=True) if keep)
-    return replace(table, rows=rows, lines=lines), (missing_note(left_out, len(rows)),)
-
-
-def missing_note(left_out: int, remain: int) -> str:
-    """What is said about rows that were left out."""
-    counted = "1 row with missing values was" if left_out == 1 else f"{left_out} rows with missing values were"
-    return f"{counted} left out; {remain} remain."
-
-
-def _target(table: Table, target: str, positive: str | None) -> tuple[Array, Coding | None, tuple[str, ...]]:
+def _target(prepared: Prepared, target: str, positive: str | None) -> tuple[Array, Coding | None, tuple[str, ...]]:
     """The target as −1 and +1 or as numbers, its coding, and notes."""
+    table = prepared.table
     cells, where = table.column(target), f"{table.source}: the target {quoted(target)}"
-    if all(map(is_number, cells)):
-        values = table.numbers([target], "")[:, 0]
+    numbers = number_column(cells)
+    found = numbers.read(prepared.decimal)
+    if found is not None:
+        refuse_too_large(table, target, found[1])
+        values = np.array([found[1][cell] for cell in cells])
         distinct, counts = np.unique(values, return_counts=True)
         if len(distinct) > 2 and positive is None:
             return values, None, _maybe_classes(distinct, target)
@@ -116,10 +79,14 @@ def _target(table: Table, target: str, positive: str | None) -> tuple[Array, Cod
         named = dict(zip(map(_name, distinct.tolist()), counts.tolist(), strict=True))
         coding = choose_coding(named, wanted, where)
         return coding(np.array([_name(value) for value in values.tolist()])), coding, ()
-    found = Counter(sorted(cells))
-    if len(found) > 2 and positive is None and any(is_number(c) or _DECIMAL_COMMA.fullmatch(c) for c in cells):
-        table.numbers([target], "Correct it; or, if the target is classes, choose one of them with `positive`.")
-    coding = choose_coding(found, positive, where)
+    classes = Counter(sorted(cells))
+    if len(classes) > 2 and positive is None and any(number_column([cell]).numeric for cell in cells):
+        place, cell = first_text(table, target)
+        raise InputError(
+            f"{place}: {quoted(cell)} is text, but a number is needed. Correct it; or, if the target is classes, "
+            "choose one of them with `positive`."
+        )
+    coding = choose_coding(classes, positive, where)
     return coding(np.array(cells)), coding, ()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bayes_lssvm.base.tables import is_number
+from bayes_lssvm.base.number_text import is_number
 from bayes_lssvm.base.typing import AnyArray, Array
 
 ENVIRONMENT = "BAYES_LSSVM_DATA"

@@ -11,17 +11,21 @@ import numpy as np
 from bayes_lssvm import datasets
 from bayes_lssvm.base.provenance import data_hash
 from bayes_lssvm.base.standardisation import Standardiser
+from bayes_lssvm.base.table_inputs import Options, missing_note
 from bayes_lssvm.base.text import listed, quoted
 from bayes_lssvm.base.typing import Array
 
-from .csv_file import Raw, missing_note, read_csv
+from .csv_file import Raw, read_csv
 from .data import StudyData
 from .labels import DataError, choose_coding
 
 MIN_ROWS = 10
+_PLAIN = Options()
 
 
-def load_data(source: str | Path, *, target: str | None = None, positive: str | None = None) -> StudyData:
+def load_data(
+    source: str | Path, *, target: str | None = None, positive: str | None = None, table: Options = _PLAIN
+) -> StudyData:
     """Data for a study.
 
     Rows with missing values and inputs that do not vary are left out, which the notes say. A target of text or of two
@@ -35,6 +39,8 @@ def load_data(source: str | Path, *, target: str | None = None, positive: str | 
         The target's column; needed for a file.
     positive : str, optional
         The class that is +1; with more than two classes, against the rest.
+    table : Options
+        How to read a file: columns to ignore or to take as categories, missing values, decimal comma or point.
 
     Raises
     ------
@@ -47,7 +53,7 @@ def load_data(source: str | Path, *, target: str | None = None, positive: str | 
             if path.exists():
                 raise DataError(f"{str(source)!r} is a folder, a pipe or a device; a study needs a CSV file.")
             raise DataError(f"There is no file {str(source)!r}.")
-        return _standardised(path.stem, str(path), read_csv(path, target, positive))
+        return _standardised(path.stem, str(path), read_csv(path, target, positive, table))
     return _standardised(str(source), str(source), _catalogued(str(source), target, positive))
 
 

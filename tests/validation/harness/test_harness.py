@@ -19,6 +19,7 @@ import pytest
 from bayes_lssvm import marginalise
 from bayes_lssvm.base.arviz import datatree, read_netcdf
 from bayes_lssvm.base.errors import BayesLSSVMWarning, NoSignalWarning
+from bayes_lssvm.base.table_inputs import Options
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.priors import HyperPrior, Normal
 from bayes_lssvm.sampling.diagnostics import ChainsDidNotMixError, diagnose
@@ -632,12 +633,12 @@ BAD: dict[str, tuple[dict[str, list] | str, dict[str, str], str]] = {
     "one class": (columns(y=["a"] * 20), {"target": "y"}, "is 'a' with 20 rows, and nothing else"),
     "one number": (columns(y=[4] * 20), {"target": "y"}, "is '4' with 20 rows, and nothing else"),
     "one row of a class": (columns(y=["a"] * 19 + ["b"]), {"target": "y"}, "one row only of the class 'b'"),
-    "text input": (
-        columns(colour=["red"] * 20, y=["a", "b"] * 10, **{"{size}": ["big"] * 20}),
+    "dates and a stray text": (
+        columns(day=["2024-01-31"] * 20, y=["a", "b"] * 10, **{"{size}": ["big", *range(19)]}),
         {"target": "y"},
-        r"column 'colour': 'red' is text.*leave it out of the file\. So do '\{size\}'",
+        r"'day' holds dates.*'\{size\}': 'big' is text.*--ignore day '\{size\}'",
     ),
-    "decimal comma": (columns(w=["1,5"] * 20, y=["a", "b"] * 10), {"target": "y"}, "column 'w'.*with a point"),
+    "comma or point": ({"w": ["1,500", "2"] * 10, "y": ["a", "b"] * 10}, {"target": "y"}, "'1,500' may be 1500 or"),
     "infinite": (columns(w=[1.0, "inf"] * 10, y=["a", "b"] * 10), {"target": "y"}, "column 'w'.*not a finite number"),
     "text in the target": (
         columns(y=[*map(float, range(19)), "12 kg"]),
@@ -648,7 +649,7 @@ BAD: dict[str, tuple[dict[str, list] | str, dict[str, str], str]] = {
     "all rows incomplete": (
         columns(w=[1.0, ""] * 10, z=["", 1.0] * 10, y=["a", "b"] * 10),
         {"target": "y"},
-        r"no row without a missing value; most are missing in 'w' \(10 of 20\), 'z'",
+        r"'w' \(10\), 'z' \(10\). Only 0 of 20 rows are complete; add --impute median",
     ),
     "no inputs": ({"y": ["a", "b"] * 10}, {"target": "y"}, "no input column beside the target"),
     "constant inputs": ({"u": [1] * 20, "y": ["a", "b"] * 10}, {"target": "y"}, "no input column varies"),
@@ -671,7 +672,16 @@ def test_a_table_that_cannot_be_used_is_a_sentence(case, table, tmp_path):
 def test_a_column_without_values_is_left_out(table):
     data = load_data(table(columns(w=[""] * 20, y=["a", "b"] * 10)), target="y")
     assert data.feature_names == ("u", "v")
-    assert data.notes == ("The column 'w' has no values and was left out.",)
+    assert data.notes == ("Column 'w' has no value at all, and is left out.",)
+
+
+def test_text_and_decimal_commas_are_read_as_the_command_line_reads_them(table):
+    rows = columns(size=["big", "small"] * 10, w=["1,5", "2,25", "3"] * 6 + ["4,0"] * 2, y=["a", "b"] * 10)
+    data = load_data(table(rows), target="y")
+    assert data.feature_names == ("u", "v", "size=small", "w")
+    gaps = columns(w=[1.0, 2.0, 3.0, ""] * 5, y=["a", "b"] * 10)
+    assert len(load_data(table(gaps, name="gaps.csv"), target="y").X) == 15
+    assert len(load_data(table(gaps, name="gaps.csv"), target="y", table=Options(impute="median")).X) == 20
 
 
 def test_names_of_files_make_names_of_folders(study, table, tmp_path):
