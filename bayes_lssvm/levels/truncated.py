@@ -17,6 +17,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..base.errors import require_positive
+from ..base.rounding import negative_rounding
 from ..base.typing import Array
 from ..kernels import Kernel
 
@@ -85,19 +86,30 @@ class LeadingSpectrum:
         operator = LinearOperator((n, n), matvec=centred_product, dtype=float)
         return cls(kernel, X, *_descending(*eigsh(operator, k=rank, which="LA", v0=start - start.mean())), means)
 
+    def scores(self, X: Array) -> Array:
+        """Kernel principal components of each row of X, of shape (n, r): (φ(x) − m̂_Υ)ᵀ(ΥMv_k)/√λ_k.
+
+        They are the coordinates of φ(x) along the leading eigenvectors of the centred covariance G (A.3). A direction
+        whose eigenvalue is zero, or no more than rounding, has none: its score is zero.
+        """
+        return self._inner(self.kernel(X, self.X))
+
+    def _inner(self, rows: Array) -> Array:
+        """The scores from the kernel's values with all training points, rows of shape (n, N)."""
+        centred = rows - self.kernel_means
+        inner = (centred - centred.mean(axis=1, keepdims=True)) @ self.vectors
+        # divided by the root of an eigenvalue that is rounding alone, rounding would look like a coordinate
+        real = self.eigenvalues > negative_rounding(len(self.X), float(self.eigenvalues[0]))
+        return np.asarray(inner / np.sqrt(np.where(real, self.eigenvalues, np.inf)))
+
     def latent_variance(self, X: Array, mu: float, zeta: float) -> Array:
         """σ_z² of z(x) = wᵀφ(x) + b for each row of X; never below the variance by all eigenvalues."""
         require_positive("mu", mu)
         require_positive("zeta", zeta)
         rows = self.kernel(X, self.X)
-        mean = self.kernel_means.mean()
         # φ(x) − m̂_Υ: its squared norm, and its inner products with the eigenvectors in feature space
-        squared = self.kernel.diag(X) - 2.0 * rows.mean(axis=1) + mean
-        centred = rows - self.kernel_means
-        scale = np.sqrt(np.maximum(self.eigenvalues, np.finfo(float).tiny))
-        inner = (centred - centred.mean(axis=1, keepdims=True)) @ self.vectors / scale
-        inner[:, self.eigenvalues <= 0] = 0.0
-        known = inner**2 @ certainty(self.eigenvalues, mu, zeta)
+        squared = self.kernel.diag(X) - 2.0 * rows.mean(axis=1) + self.kernel_means.mean()
+        known = self._inner(rows) ** 2 @ certainty(self.eigenvalues, mu, zeta)
         return np.asarray(np.maximum(squared / mu - known, 0.0) + 1.0 / (len(self.X) * zeta))
 
 

@@ -253,6 +253,18 @@ def test_an_equation_has_code_and_a_test_or_is_marked_as_context(number):
     assert TEST.search(tests), number
 
 
+@pytest.mark.parametrize(("paper", "last"), [("Paper 1", 15), ("Paper 2", 20)])
+def test_every_numbered_equation_of_papers_1_and_2_has_code_and_a_test(paper, last):
+    text = text_of("theory/equations_papers_1_to_4.md").split(f"## {paper}\n")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines() if line[:2] == "| "]
+    numbered = {row[0]: row for row in rows if row[0].isdigit()}
+    assert list(numbered) == [str(number) for number in range(1, last + 1)]
+    for number, (_, says, code, tests) in numbered.items():
+        assert says, number
+        assert DOTTED.search(code), number
+        assert TEST.search(tests), number
+
+
 def test_only_what_cannot_be_computed_is_marked_as_context():
     context = {n for n, row in equation_rows().items() if row[2].startswith(("definition", "context"))}
     assert context == {"2.7", "2.8", "2.9", "2.20"}

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
-from scipy.stats import binomtest
+from scipy.stats import binomtest, rankdata
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
@@ -26,6 +26,7 @@ from validation.papers.paper0.cv import GAMMAS, SIGMAS, Folds, merge
 from validation.papers.paper0.equal_rows import Spectrum, counted, distinct, rbf, squared_distances
 from validation.papers.paper0.gp import Evidence, design
 from validation.papers.paper0.published import (
+    AVERAGE_RANKS,
     AVERAGES,
     AVERAGES_NOT_DIFFERENT,
     BEST_OVERALL,
@@ -62,6 +63,26 @@ def test_printed_marks_of_the_averages_follow_from_the_wilcoxon_test():
     """SVM (CV10) and GP_b (Bay) alone are not in boldface."""
     found = {column for column in COLUMNS if wilcoxon(MEANS[column], MEANS[BEST_OVERALL]) > 0.05}
     assert found == AVERAGES_NOT_DIFFERENT
+
+
+def test_no_usual_rule_for_ties_gives_the_printed_average_ranks():
+    """Whatever digits stand behind the print, each column's ranks are larger than printed, or tied ones are.
+
+    Figures that differ in print keep their order behind it. So competition ranks, however ties are resolved (the
+    smallest or largest place, their mean, or any order), are at least the number of better columns and one; and they
+    are larger than the printed ones in every column. Places that leave no gap after ties, and ties of all figures that
+    are not significantly different, do not give them either.
+    """
+    means = np.stack([MEANS[column] for column in COLUMNS], axis=1)
+    printed = np.array([AVERAGE_RANKS[column] for column in COLUMNS])
+    least = rankdata(-means, axis=1, method="min").mean(axis=0)
+    assert (least > printed + 0.05).all()
+    bold = np.array([[TABLE_1[row, column].marked == "not different" for column in COLUMNS] for row in SIZES])
+    tied = np.where(bold, means.max(axis=1, keepdims=True), means)
+    dense = [rankdata(-of, axis=1, method="dense").mean(axis=0) for of in (means, tied)]
+    by_tests = [rankdata(-tied, axis=1, method=rule).mean(axis=0) for rule in ("average", "min", "max")]
+    for ranks in (*dense, *by_tests):
+        assert np.abs(ranks - printed).max() > 0.5
 
 
 @pytest.mark.parametrize("column", COLUMNS)
