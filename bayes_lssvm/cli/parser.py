@@ -83,7 +83,8 @@ examples:
   bayes-lssvm fit folder/*.parquet --target y --landmarks 1000 --kept sums --out model.npz"""
 
 _SELECT_EXAMPLES = """\
-directions: backward removes inputs and forward adds them, with the kernel optimised anew at each step; ard optimises
+directions: backward removes inputs, forward adds them, and stepwise adds them or takes them back, with the kernel
+optimised anew at each step; ard optimises
 a kernel with a scale for each input once, and removes the least relevant inputs with the scales held.
 
 examples:

@@ -15,8 +15,6 @@ from .output import check_output, csv_text, emit_csv, emit_json, emit_text, rows
 from .spoken import spoken_warnings
 from .training import Training, options_of, read_training
 
-_SIGNS = {"backward": "−", "forward": "+"}
-
 
 def run_select(args: argparse.Namespace) -> None:
     """Search for the inputs that the evidence asks for, and print the models on the way."""
@@ -59,7 +57,7 @@ def _report(path: SelectionPath, training: Training) -> str:
     lines.append(("selected", ", ".join(names[i] for i in path.selected) or "none: no input tells more than noise"))
     rows = [("", "change", "log evidence", "score", "inputs")]
     for i, step in enumerate(path.steps):
-        change = "" if step.changed is None else f"{_SIGNS[path.direction]} {names[step.changed]}"
+        change = "" if step.changed is None else f"{step.sign} {names[step.changed]}"
         inputs = ", ".join(names[k] for k in step.inputs) or "none"
         rows.append(("best" if i == path.best else "", change, f"{step.log_evidence:.2f}", f"{step.score:.2f}", inputs))
     return "\n".join(

@@ -15,13 +15,14 @@ from ..base.standardisation import Standardiser, moments
 from ..base.typing import AnyArray, Array
 from ..levels.level3 import DEFAULT_PRIOR_SD
 from ..selection.input_sets import KERNELS
-from ..selection.inputs import backward_elimination, forward_selection
+from ..selection.inputs import backward_elimination, forward_selection, stepwise_selection
 from ..selection.path import SelectionPath
 from .common import MIN_POINTS, BinaryLabels, check_regression_targets
 
 __all__ = ["EvidenceSelector"]
 
-DIRECTIONS = ("backward", "forward", "ard")
+DIRECTIONS = ("backward", "forward", "stepwise", "ard")
+_FROM_NOTHING = ("forward", "stepwise")
 TASKS = ("auto", "classification", "regression")
 
 
@@ -30,11 +31,12 @@ class EvidenceSelector(SelectorMixin, BinaryLabels, BaseEstimator):  # type: ign
 
     Parameters
     ----------
-    direction : {"backward", "forward", "ard"}, default "backward"
-        "backward" removes inputs and "forward" adds them, with the kernel optimised anew at each step; "ard" optimises
-        an ARD kernel once, ranks the inputs by relevance and removes the least relevant with the scales held.
+    direction : {"backward", "forward", "stepwise", "ard"}, default "backward"
+        "backward" removes inputs, "forward" adds them and "stepwise" adds them or takes them back, with the kernel
+        optimised anew at each step; "ard" optimises an ARD kernel once, ranks the inputs by relevance and removes the
+        least relevant with the scales held.
     kernel : {"ard", "rbf", "linear"} or None
-        By default "ard" backward and "rbf" forward.
+        By default "ard" backward, and "rbf" forward and stepwise.
     task : {"auto", "classification", "regression"}, default "auto"
         "auto" takes targets of two values for classes and all other numbers for real targets. Labels of more than two
         classes are not supported: select for each pair, with the whole pipeline in
@@ -120,8 +122,9 @@ class EvidenceSelector(SelectorMixin, BinaryLabels, BaseEstimator):  # type: ign
             "price": self.price,
             "seed": self.random_state,
         }
-        if self.direction == "forward":
-            self.path_ = forward_selection(inputs, targets, **settings)
+        if self.direction in _FROM_NOTHING:
+            search = forward_selection if self.direction == "forward" else stepwise_selection
+            self.path_ = search(inputs, targets, **settings)
         else:
             reoptimise = self.direction == "backward"
             self.path_ = backward_elimination(inputs, targets, reoptimise=reoptimise, **settings)
@@ -138,7 +141,7 @@ class EvidenceSelector(SelectorMixin, BinaryLabels, BaseEstimator):  # type: ign
             raise ValueError(f"direction must be one of {', '.join(DIRECTIONS)}, got {self.direction!r}.")
         if self.task not in TASKS:
             raise ValueError(f"task must be one of {', '.join(TASKS)}, got {self.task!r}.")
-        kernel = self.kernel or ("rbf" if self.direction == "forward" else "ard")
+        kernel = self.kernel or ("rbf" if self.direction in _FROM_NOTHING else "ard")
         if kernel not in KERNELS:
             raise ValueError(f"kernel must be one of {', '.join(KERNELS)} or None, got {self.kernel!r}.")
         if self.direction == "ard" and kernel != "ard":
@@ -159,7 +162,7 @@ class EvidenceSelector(SelectorMixin, BinaryLabels, BaseEstimator):  # type: ign
             raise error
 
     def _relevance(self) -> Array:
-        step = self.path_.chosen if self.direction == "forward" else self.path_.steps[0]
+        step = self.path_.chosen if self.direction in _FROM_NOTHING else self.path_.steps[0]
         if step.relevance is None:
             return np.nan_to_num(self.path_.gain)
         relevance = np.zeros(self.path_.n_features)
@@ -168,7 +171,7 @@ class EvidenceSelector(SelectorMixin, BinaryLabels, BaseEstimator):  # type: ign
 
     def _most_relevant(self) -> int:
         """The input to keep where none is needed: the best of the last model that has one, or of the first attempts."""
-        if self.direction == "forward":
+        if self.direction in _FROM_NOTHING:
             return int(np.nanargmax(self.path_.gain))
         return [step for step in self.path_.steps if step.inputs][-1].inputs[0]
 

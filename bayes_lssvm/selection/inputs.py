@@ -1,4 +1,4 @@
-"""Selection of inputs by the evidence of level 3: backward elimination and forward selection (paper 4).
+"""Selection of inputs by the evidence of level 3: backward, forward and stepwise (paper 4).
 
 Backward, by relevance (kernel "ard"): the scales of an ARD kernel are optimised, started from the best spherical
 kernel; the input of the smallest 1/s_i² is removed; and so on, as long as that is an improvement.
@@ -6,7 +6,8 @@ kernel; the input of the smallest 1/s_i² is removed; and so on, as long as that
 Backward and forward, by trial (kernels "rbf" and "linear"): each input is removed from, or added to, the model in turn,
 the kernel's width optimised anew, and the change of the largest evidence is made, as long as it is an improvement. The
 forward search is the one of paper 4's case study of ovarian tumours. It starts from the model without inputs, whose
-evidence is known too (`input_sets`).
+evidence is known too (`input_sets`). The stepwise search goes forward too, but at each step it may as well take back an
+input that a later one has made superfluous: the better of the best addition and the best removal is made.
 
 An improvement is a larger score, that is log evidence − price · number of inputs, or an equal one with fewer inputs.
 For spherical and linear kernels the price is zero by default, as in the paper. For ARD it cannot be: a model with one
@@ -33,9 +34,10 @@ from ..search.ties import warn_of_alike_columns
 from .input_sets import InputSet, InputSets
 from .path import SelectionPath, SelectionStep
 
-__all__ = ["backward_elimination", "forward_selection"]
+__all__ = ["backward_elimination", "forward_selection", "stepwise_selection"]
 
 _SAME_SCALE = 1e-9  # of relative difference
+_STEP = {"forward": "addition", "backward": "removal", "stepwise": "addition or removal"}
 _TIE = 1e-3  # nats: about what the optimiser leaves
 
 
@@ -117,14 +119,56 @@ def forward_selection(
         As in `backward_elimination`. With "ard" each input is tried with a scale of its own, at a price.
     """
     sets = InputSets(X, y, kernel, occam, prior_sd, price, seed)
-    if max_inputs is not None and (not isinstance(max_inputs, int | np.integer) or max_inputs < 1):
-        raise ValueError(f"max_inputs must be a positive whole number or None, got {max_inputs!r}.")
-    most = min(len(sets.columns.used), len(sets.columns.used) if max_inputs is None else int(max_inputs))
+    most = _most(sets, max_inputs)
 
     def move(model: InputSet) -> tuple[InputSet, dict[int, float]] | None:
         return _with_best(sets, model) if len(model.inputs) < most else None
 
     return _walk(sets, "forward", sets.empty(), move, whole_path, most, progress)
+
+
+def stepwise_selection(
+    X: Any,
+    y: Any,
+    *,
+    kernel: str = "rbf",
+    occam: bool = True,
+    prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
+    price: float | None = None,
+    max_inputs: int | None = None,
+    seed: int = 0,
+    progress: bool = True,
+) -> SelectionPath:
+    """Add or take back one input at a time, whatever has the larger evidence, as long as that improves the model.
+
+    The score grows with every step that is kept, so that no set of inputs comes twice and the search ends.
+
+    Parameters
+    ----------
+    X, y, kernel, occam, prior_sd, price, max_inputs, seed, progress
+        As in `forward_selection`.
+    """
+    sets = InputSets(X, y, kernel, occam, prior_sd, price, seed)
+    most = _most(sets, max_inputs)
+
+    def move(model: InputSet) -> tuple[InputSet, dict[int, float]] | None:
+        found = [_with_best(sets, model)] if len(model.inputs) < most else []
+        if len(model.inputs) > 1:
+            less = _without_least_relevant(sets, model, True) if kernel == "ard" else _without_worst(sets, model)
+            found.append(less)
+        if not found:
+            return None
+        best = max((option for option, _ in found), key=_score)
+        return best, {column: score for _, scores in found for column, score in scores.items()}
+
+    return _walk(sets, "stepwise", sets.empty(), move, False, most, progress)
+
+
+def _most(sets: InputSets, max_inputs: int | None) -> int:
+    """How many inputs a model may have."""
+    if max_inputs is not None and (not isinstance(max_inputs, int | np.integer) or max_inputs < 1):
+        raise ValueError(f"max_inputs must be a positive whole number or None, got {max_inputs!r}.")
+    return min(len(sets.columns.used), len(sets.columns.used) if max_inputs is None else int(max_inputs))
 
 
 def _walk(
@@ -137,7 +181,7 @@ def _walk(
     progress: bool,
 ) -> SelectionPath:
     models, tried, best = [first], [dict[int, float]()], 0
-    stopped = "There is no input left to add." if direction == "forward" else "There is no input left to remove."
+    stopped = f"There is no input left to {'remove' if direction == 'backward' else 'add'}."
     bar = tqdm(total=longest, desc=f"{direction} selection", disable=None if progress else True, leave=False)
     with bar:
         while (found := move(models[-1])) is not None:
@@ -147,8 +191,7 @@ def _walk(
             if _improves(models[-1], models[best]):
                 best = len(models) - 1
             elif not whole_path:
-                verb = "addition" if direction == "forward" else "removal"
-                stopped = f"No further {verb} improves the score."
+                stopped = f"No further {_STEP[direction]} improves the score."
                 break
     if models[best].status == "no signal" or not models[best].inputs:
         best = _without_inputs(sets, models, tried)

@@ -47,6 +47,11 @@ class SelectionStep:
     status: str
     tried: dict[int, float]
 
+    @property
+    def sign(self) -> str:
+        """Whether the input that changed came in, "+", or left, "−"."""
+        return "+" if self.changed in self.inputs else "−"
+
 
 @dataclass(frozen=True)
 class SelectionPath:
@@ -54,7 +59,7 @@ class SelectionPath:
 
     Attributes
     ----------
-    direction : "backward" or "forward"
+    direction : "backward", "forward" or "stepwise"
     steps : tuple of SelectionStep
         In the order of the search, the step that was no improvement included.
     best : int
@@ -103,16 +108,14 @@ class SelectionPath:
         """
         gain = np.full(self.n_features, np.nan)
         for before, after in itertools.pairwise(self.steps):
-            added = len(after.inputs) > len(before.inputs)
             for column, score in after.tried.items():
-                gain[column] = score - before.score if added else before.score - score
+                gain[column] = before.score - score if column in before.inputs else score - before.score
         return gain
 
     def __str__(self) -> str:
-        sign = {"backward": "−", "forward": "+"}[self.direction]
         lines = [f"{'':4}  {'change':>6}  {'log evidence':>12}  {'score':>9}  inputs"]
         for i, step in enumerate(self.steps):
-            change = "" if step.changed is None else f"{sign}{step.changed}"
+            change = "" if step.changed is None else f"{step.sign}{step.changed}"
             names = ", ".join(map(str, step.inputs)) or "none"
             mark = "best" if i == self.best else ""
             lines.append(f"{mark:4}  {change:>6}  {step.log_evidence:12.2f}  {step.score:9.2f}  {names}")

@@ -12,6 +12,8 @@ from bayes_lssvm.selection.path import SelectionPath
 
 from .style import BLUE, GREY, VERMILION, WIDE, new_figure
 
+_CHANGE = {"backward": "input removed", "forward": "input added", "stepwise": "input added or taken back"}
+
 
 def figure_selection_path(path: SelectionPath, *, names: Sequence[str] | None = None) -> Figure:
     """Log evidence along a path of models, with the score that decides where inputs have a price.
@@ -39,7 +41,7 @@ def figure_selection_path(path: SelectionPath, *, names: Sequence[str] | None = 
             axes.plot(x, score, "s--", color=GREY, label=f"less {path.price:g} nats for each input")
         axes.plot(path.best, path.chosen.log_evidence, "o", ms=15, mfc="none", mew=2, color=VERMILION, label="chosen")
         axes.set_xticks(x, ticks)
-        axes.set_xlabel("input removed" if path.direction == "backward" else "input added")
+        axes.set_xlabel(_CHANGE[path.direction])
         axes.set_ylabel("nats")
         axes.legend()
         return figure

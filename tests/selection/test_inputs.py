@@ -15,7 +15,7 @@ from bayes_lssvm.kernels import ARD, RBF, Linear
 from bayes_lssvm.levels.level3 import evidence_of
 from bayes_lssvm.levels.objective import Objective
 from bayes_lssvm.marginal import marginalise
-from bayes_lssvm.selection.inputs import backward_elimination, forward_selection
+from bayes_lssvm.selection.inputs import backward_elimination, forward_selection, stepwise_selection
 from bayes_lssvm.selection.relevance import ard_relevance, relevance_posterior
 from reports.draw.selection import figure_selection_path
 
@@ -177,6 +177,24 @@ def test_forward_selection_takes_the_largest_evidence_at_each_step(small, kernel
             assert first.tried[column] == pytest.approx(expected)
 
 
+def test_stepwise_selection_takes_back_what_later_inputs_made_superfluous():
+    """The noisy sum of two inputs is the best single one; with both of them it tells nothing more."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 4))
+    X[:, 0] = X[:, 1] + X[:, 2] + rng.normal(size=80)
+    y = X[:, 1] + X[:, 2] + 0.1 * rng.normal(size=80)
+    forward = forward_selection(X, y, kernel="linear")
+    found = stepwise_selection(X, y, kernel="linear")
+    assert found.steps[1].inputs == forward.steps[1].inputs == (0,)
+    assert 0 in forward.selected
+    assert found.selected == (1, 2)
+    scores = [step.score for step in found.steps[: found.best + 1]]
+    assert scores == sorted(scores)
+    step = next(step for step in found.steps if step.sign == "−" and step.changed == 0)
+    assert step.score == pytest.approx(evidence_of(Linear()(X[:, [1, 2]]), y).log_evidence)
+    assert "−0" in str(found)
+
+
 def test_backward_elimination_of_a_linear_model_agrees_with_forward_selection(small):
     X, y, _ = small
     assert backward_elimination(X, y, kernel="linear").selected == forward_selection(X, y, kernel="linear").selected
@@ -198,7 +216,9 @@ def test_one_input_is_kept_if_it_tells_something(small):
     assert forward_selection(X[:, :1], y).selected == (0,)
 
 
-@pytest.mark.parametrize("search", [backward_elimination, forward_selection], ids=["backward", "forward"])
+@pytest.mark.parametrize(
+    "search", [backward_elimination, forward_selection, stepwise_selection], ids=["backward", "forward", "stepwise"]
+)
 def test_no_input_is_selected_where_none_matters(search):
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
@@ -238,7 +258,9 @@ def test_an_input_must_be_worth_its_price(small):
     ],
     ids=["kernel", "price", "prior"],
 )
-@pytest.mark.parametrize("search", [backward_elimination, forward_selection], ids=["backward", "forward"])
+@pytest.mark.parametrize(
+    "search", [backward_elimination, forward_selection, stepwise_selection], ids=["backward", "forward", "stepwise"]
+)
 def test_bad_settings_are_refused(small, search, settings, message):
     with pytest.raises(ValueError, match=message):
         search(small[0], small[1], **settings)
@@ -279,7 +301,7 @@ def test_selector_passes_the_checks_of_scikit_learn(selector):
     assert {r["check_name"] for r in results if r["status"] != "passed"} <= {"check_array_api_input"}
 
 
-@pytest.mark.parametrize("direction", ["backward", "forward", "ard"])
+@pytest.mark.parametrize("direction", ["backward", "forward", "stepwise", "ard"])
 def test_selector_works_in_a_pipeline_for_targets_and_labels(small, direction):
     X, y, _ = small
     table = pd.DataFrame(1e3 + 50.0 * X, columns=list("abcd"))  # the search standardises
