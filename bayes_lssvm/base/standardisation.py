@@ -9,16 +9,26 @@ import numpy as np
 
 from .errors import ConstantFeatureWarning, warn
 from .typing import AnyArray, Array
+from .weights import row_count
 
 # Farther out than this many standard deviations is as good as infinitely far, and its square must not overflow.
 _FARTHEST = 1e100
 
 
-def moments(X: Array) -> tuple[Array, Array, AnyArray]:
-    """Means and standard deviations of columns, and which are constant; rounded alike in any order of the rows."""
-    X = np.ascontiguousarray(np.sort(X, axis=0))
-    scale = X.std(axis=0, ddof=1)
-    return X.mean(axis=0), scale, scale <= 10 * np.finfo(float).eps * np.abs(X).max(axis=0)
+def moments(X: Array, weights: Array | None = None) -> tuple[Array, Array, AnyArray]:
+    """Means and standard deviations of columns, and which are constant; rounded alike in any order of the rows.
+
+    With weights, the variance is Σ w(x − x̄)²/Σw · n/(n − 1), n the number of rows that they count for.
+    """
+    if weights is None:
+        X = np.ascontiguousarray(np.sort(X, axis=0))
+        mean, scale = X.mean(axis=0), X.std(axis=0, ddof=1)
+    else:
+        n, order = row_count(weights, len(X)), np.argsort(X, axis=0, kind="stable")
+        w, X = weights[order], np.take_along_axis(X, order, axis=0)
+        mean = np.average(X, axis=0, weights=w)
+        scale = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=w) * n / (n - 1.0))
+    return mean, scale, scale <= 10 * np.finfo(float).eps * np.abs(X).max(axis=0)
 
 
 @dataclass(frozen=True)
@@ -34,9 +44,9 @@ class Standardiser:
         return cls(np.zeros(n_features), np.ones(n_features))
 
     @classmethod
-    def fit(cls, X: Array, names: Sequence[str] | None = None) -> Standardiser:
+    def fit(cls, X: Array, names: Sequence[str] | None = None, weights: Array | None = None) -> Standardiser:
         """Means and standard deviations of the columns of X; constant columns are warned about."""
-        mean, scale, constant = moments(X)
+        mean, scale, constant = moments(X, weights)
         if constant.any():
             which = [str(i) if names is None else str(names[i]) for i in np.flatnonzero(constant).tolist()]
             many = len(which) > 1

@@ -63,23 +63,23 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
 
     # --- design ----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> BinaryLSSVC:
-        """Design the classifier on inputs X of shape (N, d) and two labels y of shape (N,)."""
-        self._design_two(*self._begin(X, y))
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BinaryLSSVC:
+        """Design the classifier on inputs X of shape (N, d) and two labels y of shape (N,), with weights or without."""
+        self._design_two(*self._begin(X, y, sample_weight))
         return self
 
-    def _begin(self, X: Any, y: Any) -> tuple[Array, AnyArray]:
-        """Inputs and labels after the checks that come before any work; what an earlier fit found is dropped."""
-        X, y = self._check_training_inputs(X, y, numeric_target=False)
+    def _begin(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, AnyArray, Array | None]:
+        """Inputs, labels and weights after the checks before any work; what an earlier fit found is dropped."""
+        X, y, weights = self._check_weighted_inputs(X, y, sample_weight, numeric_target=False)
         check_classification_targets(y)
         check_moderation(self.moderation)
         self._forget()
-        return X, y
+        return X, y, weights
 
-    def _design_two(self, X: Array, y: AnyArray) -> None:
-        signs = self._encode_labels(y)
+    def _design_two(self, X: Array, y: AnyArray, weights: Array | None) -> None:
+        signs = self._encode_labels(y, weights)
         self._cost_shift(None)
-        K = self._design(X, signs)
+        K = self._design(X, signs, weights)
         self._set_centres(ClassCentres.from_posterior(self.posterior_, signs, self.gamma_eff_, K))
         self.loo_map_ = self._fitted_map(signs)
         if self.level3_.level2.status != "no signal":  # which has been said
@@ -105,7 +105,7 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
             {"members": (n, 2), "projected_mean": (2,), "inner": (2,), "centre": (2, n), "classes": (2,)}
         )
         super()._restore(state)
-        self._set_labels(arrays["classes"], self.y_fit_)
+        self._set_labels(arrays["classes"], self.y_fit_, self.weights_)
         self._set_centres(
             ClassCentres(
                 arrays["members"],
@@ -125,14 +125,14 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
         return self._fitted_map(self.y_fit_)
 
     def _fitted_map(self, signs: Array) -> LogisticMap:
-        return LogisticMap.fit(*self._left_out_moments(signs), signs)
+        return LogisticMap.fit(*self._left_out_moments(signs), signs, self.weights_)
 
     def _left_out_moments(self, signs: Array) -> tuple[Array, Array]:
         """Outputs of the training points, each by the model of the others, and their variances."""
         if self.gamma_ <= _FREE:
             return self.posterior_.left_out_moments(signs)
-        left_out = leave_one_out(self.kernel_(self.X_fit_), signs, self.gamma_, mu=self.mu_)
-        return left_out.predictions, left_out.latent_variances
+        K = self.kernel_(self.X_fit_)
+        return leave_one_out(K, signs, self.gamma_, mu=self.mu_, weights=self.weights_).one_of_each()
 
     # --- predictions -----------------------------------------------------------------------------------------------
 

@@ -88,31 +88,43 @@ def choose(
     prior_sd: float | tuple[float, float],
     prior: HyperPrior | None,
     seed: int,
+    weights: Array | None = None,
 ) -> Choice:
     """Kernel parameters, μ and ζ for standardised inputs X of shape (N, d) and targets y of shape (N,).
 
-    Without a prior the evidence is that of the papers (5.2). With one, labels ±1 at equal inputs are put together.
+    Without a prior the evidence is that of the papers (5.2). With one, labels ±1 at equal inputs are put together, and
+    so are rows that repeat others. The noise precision of row i is ζw_i where there are weights.
     """
     if criterion != "evidence":
-        return _by_press(kernel, X, y, criterion, seed)
+        return _by_press(kernel, X, y, criterion, seed, weights)
     if prior is not None:
-        return _with_prior(kernel, X, y, prior, refine_kernel=refine_kernel, seed=seed)
-    found = _by_evidence(Objective(X, y, occam, as_prior_sd(prior_sd)), kernel, refine_kernel=refine_kernel, seed=seed)
+        return _with_prior(kernel, X, y, prior, weights, refine_kernel=refine_kernel, seed=seed)
+    objective = Objective(X, y, occam, as_prior_sd(prior_sd), weights=weights)
+    found = _by_evidence(objective, kernel, refine_kernel=refine_kernel, seed=seed)
     best = found if isinstance(found, Evaluation) else found.optima[0]
     refinement = found if isinstance(found, Refinement) else None
     return Choice(best.kernel, np.arange(X.shape[1]), best.reduction, best.level2, refinement=refinement)
 
 
-def _with_prior(kernel: Kernel, X: Array, y: Array, prior: HyperPrior, *, refine_kernel: bool, seed: int) -> Choice:
+def _with_prior(
+    kernel: Kernel,
+    X: Array,
+    y: Array,
+    prior: HyperPrior,
+    weights: Array | None,
+    *,
+    refine_kernel: bool,
+    seed: int,
+) -> Choice:
     """By Laplace's evidence with the prior in it."""
-    objective = with_prior(X, y, prior)
+    objective = with_prior(X, y, prior, weights)
     found = _by_evidence(objective, kernel, refine_kernel=refine_kernel, seed=seed)
     best = found if isinstance(found, Evaluation) else found.optima[0]
     refinement = found if isinstance(found, Refinement) else None
     assert best.posterior is not None
     reduction, level2 = best.reduction, best.level2
-    if objective.weights is not None:  # the model itself is one of all rows
-        reduction = TridiagonalReduction.from_kernel_matrix(best.kernel(X), y)
+    if len(objective.y) < len(y):  # the model itself is one of all rows
+        reduction = TridiagonalReduction.from_kernel_matrix(best.kernel(X), y, weights)
         level2 = at_gamma(reduction, level2.gamma, level2.mu)
     return Choice(
         best.kernel,
@@ -124,18 +136,20 @@ def _with_prior(kernel: Kernel, X: Array, y: Array, prior: HyperPrior, *, refine
     )
 
 
-def with_prior(X: Array, y: Array, prior: HyperPrior) -> Objective:
+def with_prior(X: Array, y: Array, prior: HyperPrior, weights: Array | None = None) -> Objective:
     """Laplace's evidence of standardised inputs X of shape (N, d) and targets y of shape (N,), with the prior in it.
 
     Equal inputs with equal labels are no proof that labels have no noise: each such pair would add ½ log ζ without
     bound. What a group of equal inputs tells of the function is its mean label, with as many times the precision; the
-    factor of the deviations within the groups, which speaks of ζ alone, is left out. Without repeats nothing changes.
+    factor of the deviations within the groups, which speaks of ζ alone, is left out. Real targets that are measured
+    again differ, so that the same is done where equal inputs have equal targets throughout: such rows are copies, as a
+    bootstrap makes them, and n copies are one row of weight n. Without repeats nothing changes.
     """
-    rows = group_equal_inputs(X, y) if np.all(np.abs(y) == 1.0) else None
-    grouped = rows is not None and rows.repeated and len(rows.counts) >= MIN_POINTS and np.ptp(rows.means) > 0.0
-    if rows is not None and grouped:
+    rows = group_equal_inputs(X, y, weights)
+    alike = rows.copies or (rows.repeated and bool(np.all(np.abs(y) == 1.0)))
+    if alike and len(rows.counts) >= MIN_POINTS and np.ptp(rows.means) > 0.0:
         return Objective(rows.X, rows.means, prior=prior, weights=rows.counts)
-    return Objective(X, y, prior=prior)
+    return Objective(X, y, prior=prior, weights=weights)
 
 
 def _by_evidence(objective: Objective, kernel: Kernel, *, refine_kernel: bool, seed: int) -> Evaluation | Refinement:
@@ -157,18 +171,18 @@ def _of_one_width(objective: Objective) -> Objective:
     return replace(objective, prior=replace(prior, kernel=prior.kernel[0]))
 
 
-def _by_press(kernel: Kernel, X: Array, y: Array, criterion: str, seed: int) -> Choice:
+def _by_press(kernel: Kernel, X: Array, y: Array, criterion: str, seed: int, weights: Array | None) -> Choice:
     # the standardiser has warned of columns that do not vary: here they are left out in silence
     varies = np.flatnonzero(np.ptp(X, axis=0) > 0.0) if isinstance(kernel, ARD) else np.arange(X.shape[1])
     if isinstance(kernel, ARD) and 0 < len(varies) < X.shape[1]:
         kernel = ARD(tuple(np.asarray(kernel.scales)[varies].tolist()))
-    found = select_by_press(kernel, X[:, varies], y, criterion=criterion, seed=seed)
+    found = select_by_press(kernel, X[:, varies], y, criterion=criterion, weights=weights, seed=seed)
     columns = varies[found.selected] if isinstance(found.kernel, ARD) else varies
     K = found.kernel(X[:, columns])
     check_positive_semidefinite(found.kernel, K)
-    reduction = TridiagonalReduction.from_kernel_matrix(K, y)
+    reduction = TridiagonalReduction.from_kernel_matrix(K, y, weights)
     gamma = min(found.gamma, float(reduction.gamma_max))
-    mu = float(leave_one_out(K, y, gamma).mu)
+    mu = float(leave_one_out(K, y, gamma, weights=weights).mu)
     return Choice(found.kernel, columns, reduction, at_gamma(reduction, gamma, mu), press=found)
 
 

@@ -180,31 +180,36 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC):
 
     # --- design ----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> BayesianLSSVC:
-        """Design the classifier on inputs X of shape (N, d) and labels y of shape (N,)."""
-        X, y = self._begin(X, y)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BayesianLSSVC:
+        """Design the classifier on inputs X of shape (N, d) and labels y of shape (N,).
+
+        With `sample_weight` of shape (N,), the label of row i has the noise precision ζw_i, and counts w_i times in
+        frequencies of classes and in the map to probabilities. A row of weight zero is left out.
+        """
+        X, y, weights = self._begin(X, y, sample_weight)
         counts = np.unique(y, return_counts=True)[1]
         parameters = self._kernel_for(X).log_params.size
         if len(counts) > 2:
             code = code_book(self.coding, len(counts), seed=self.random_state)
             announce(((code != 0).T @ counts).tolist(), parameters, _INSTEAD)
-            self._design_several(X, y)
+            self._design_several(X, y, weights)
         else:
             announce([len(X)], parameters, _INSTEAD)
-            self._design_two(X, y)
+            self._design_two(X, y, weights)
             self.multiclass_ = None
         return self
 
-    def _design_several(self, X: Array, y: AnyArray) -> None:
+    def _design_several(self, X: Array, y: AnyArray, weights: Array | None) -> None:
         check_criterion(self.criterion, self._kernel_for(X), self.refine)
         if self.criterion != "evidence" and self.shared_kernel:
             raise ValueError(
                 f"shared_kernel=True chooses the kernel by the sum of the members' evidences; with criterion="
                 f"{self.criterion!r} each member has its own: use shared_kernel=False."
             )
-        inputs = self._standardised_training_inputs(X)
-        self.provenance_ = provenance(settings=self.get_params(deep=False), data=(X, y))
-        self._take_over(self._multiclass().fit(inputs, y))
+        inputs = self._standardised_training_inputs(X, weights)
+        data = (X, y) if weights is None else (X, y, weights)
+        self.provenance_ = provenance(settings=self.get_params(deep=False), data=data)
+        self._take_over(self._multiclass().fit(inputs, y, weights))
 
     def _multiclass(self) -> MulticlassLSSVC:
         """The classifier, not fitted yet, that this one is on standardised inputs for more than two classes."""

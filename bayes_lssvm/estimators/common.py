@@ -14,6 +14,7 @@ from ..base.errors import NoSignalWarning, warn
 from ..base.scikit import check_classification_targets, type_of_target, validate_data
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
+from ..base.weights import check_weights, weighted_mean
 from ..kernels import PRECOMPUTED, Kernel, Precomputed, as_kernel
 from ..levels.level1 import ClassCentres
 from ..levels.logistic_map import LogisticMap
@@ -39,12 +40,25 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
             X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric_target, ensure_min_samples=1)
         except ValueError as error:
             raise (_text_in_inputs(X) or error) from None
-        if len(X) < MIN_POINTS:
-            raise ValueError(
-                f"At least {MIN_POINTS} data points are needed for a bias and two hyperparameters, "
-                f"got n_samples={len(X)}."
-            )
+        _require_points(len(X))
         return X, y
+
+    def _check_weighted_inputs(
+        self, X: Any, y: Any, sample_weight: Any, *, numeric_target: bool
+    ) -> tuple[Array, AnyArray, Array | None]:
+        """Inputs and targets of the rows that have weight, and their weights; None where all weights are one."""
+        X, y = self._check_training_inputs(X, y, numeric_target=numeric_target)
+        weights = check_weights(sample_weight, len(X))
+        if weights is None or np.all(weights > 0.0):
+            return X, y, weights
+        if self._takes_matrices:
+            raise ValueError(
+                'With kernel="precomputed" rows of weight zero cannot be left out by their weight; leave them out of '
+                "the rows and the columns of the matrix."
+            )
+        kept = weights > 0.0
+        _require_points(int(kept.sum()), " of positive weight")
+        return X[kept], y[kept], check_weights(weights[kept], int(kept.sum()))
 
     @property
     def _takes_matrices(self) -> bool:
@@ -60,14 +74,14 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
         """The kernel as given, of a fitted model."""
         return self.precomputed_ if self._takes_matrices else as_kernel(self.kernel, self.n_features_in_)
 
-    def _standardised_training_inputs(self, X: Array) -> Array:
+    def _standardised_training_inputs(self, X: Array, weights: Array | None = None) -> Array:
         if self._takes_matrices:
             self.standardiser_ = Standardiser.identity(X.shape[1])
             self.precomputed_ = Precomputed.of(X)
             return self.precomputed_.training_rows(X)
         names = _check_feature_names_in(self) if hasattr(self, "feature_names_in_") else None
         if self.standardise:
-            self.standardiser_ = Standardiser.fit(X, names)
+            self.standardiser_ = Standardiser.fit(X, names, weights)
         else:
             self.standardiser_ = Standardiser.identity(X.shape[1])
         return self.standardiser_(X)
@@ -93,6 +107,14 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._takes_matrices
         return tags
+
+
+def _require_points(n: int, which: str = "") -> None:
+    if n < MIN_POINTS:
+        raise ValueError(
+            f"At least {MIN_POINTS} data points{which} are needed for a bias and two hyperparameters, "
+            f"got n_samples={n}."
+        )
 
 
 def _refuse_plan(X: Any) -> None:
@@ -177,11 +199,11 @@ class ModeratedClassifier(ClassFrequencies, BinaryClassifier):
     centres_: ClassCentres
     loo_map_: LogisticMap
 
-    def _encode_labels(self, y: AnyArray) -> Array:
+    def _encode_labels(self, y: AnyArray, weights: Array | None = None) -> Array:
         """Labels as ±1, after a look at the settings that concern them."""
         signs = super()._encode_labels(y)
         check_moderation(self.moderation)
-        self._set_labels(self.classes_, signs)
+        self._set_labels(self.classes_, signs, weights)
         self._prior(None)
         return signs
 
@@ -208,9 +230,9 @@ class ModeratedClassifier(ClassFrequencies, BinaryClassifier):
                 NoSignalWarning,
             )
 
-    def _set_labels(self, classes: AnyArray, signs: Array) -> None:
+    def _set_labels(self, classes: AnyArray, signs: Array, weights: Array | None = None) -> None:
         self.classes_ = classes
-        self.training_frequencies_ = np.array([np.mean(signs < 0), np.mean(signs > 0)])
+        self.training_frequencies_ = np.array([weighted_mean(signs < 0, weights), weighted_mean(signs > 0, weights)])
 
 
 def check_moderation(moderation: str, allowed: tuple[str, ...] = MODERATIONS) -> None:

@@ -61,6 +61,7 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
     columns_: AnyArray
     X_fit_: Array
     y_fit_: Array
+    weights_: Array | None
     provenance_: dict[str, Any]
 
     def __init__(
@@ -90,7 +91,7 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
         for name in [name for name in vars(self) if name.endswith("_") and name not in keep]:
             delattr(self, name)
 
-    def _design(self, X: Array, y: Array) -> Array:
+    def _design(self, X: Array, y: Array, weights: Array | None) -> Array:
         """Design the model and return the kernel matrix, for what the classifier adds."""
         kernel = self._kernel_for(X)
         check_criterion(self.criterion, kernel, self.refine)
@@ -100,7 +101,7 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
             MATRICES,
             "Use FixedSizeLSSVC or FixedSizeLSSVR, which need memory for their landmarks only.",
         )
-        inputs = self._standardised_training_inputs(X)
+        inputs = self._standardised_training_inputs(X, weights)
         chosen = choose(
             kernel,
             inputs,
@@ -109,29 +110,34 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
             refine_kernel=self.refine,
             occam=self.occam,
             prior_sd=self.prior_sd,
-            prior=self._hyper_prior(kernel, inputs, y),
+            prior=self._hyper_prior(kernel, inputs, y, weights),
             seed=self.random_state,
+            weights=weights,
         )
         self.kernel_, self.columns_ = chosen.kernel, chosen.columns
-        self.X_fit_, self.y_fit_ = np.ascontiguousarray(inputs[:, chosen.columns]), y
+        self.X_fit_, self.y_fit_, self.weights_ = np.ascontiguousarray(inputs[:, chosen.columns]), y, weights
         self.refinement_, self.press_ = chosen.refinement, chosen.press
         self.level3_ = evaluate(chosen.reduction, prior_sd=self.prior_sd, level2=chosen.level2)
         mu, zeta = chosen.level2.mu, chosen.level2.zeta
         K = self.kernel_(self.X_fit_)
-        self.posterior_ = DualPosterior.from_kernel_matrix(self.kernel_, self.X_fit_, K, y, mu=mu, zeta=zeta)
-        self.provenance_ = provenance(settings=self.get_params(deep=False), data=(X, y))
+        self.posterior_ = DualPosterior.from_kernel_matrix(
+            self.kernel_, self.X_fit_, K, y, mu=mu, zeta=zeta, weights=weights
+        )
+        self.provenance_ = provenance(
+            settings=self.get_params(deep=False), data=(X, y) if weights is None else (X, y, weights)
+        )
         self._publish()
         if chosen.log_evidence is not None:
             self.log_evidence_ = chosen.log_evidence
         self._warn()
         return K
 
-    def _hyper_prior(self, kernel: Kernel, X: Array, y: Array) -> HyperPrior | None:
+    def _hyper_prior(self, kernel: Kernel, X: Array, y: Array, weights: Array | None) -> HyperPrior | None:
         """The prior of the design; None for the papers' rule."""
         if not self.has_prior:
             return None
         if self.prior is None:
-            return default_prior(kernel, X, y, classes=bool(np.all(np.abs(y) == 1.0)))
+            return default_prior(kernel, X, y, classes=bool(np.all(np.abs(y) == 1.0)), weights=weights)
         return as_hyper_prior(self.prior)  # type: ignore[arg-type]  # checked before
 
     @property
@@ -144,9 +150,9 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
         """The evidence of a kernel on the training data, with its prior in it."""
 
         def of(kernel: Kernel) -> Objective:
-            prior = self._hyper_prior(kernel, self.X_fit_, self.y_fit_)
+            prior = self._hyper_prior(kernel, self.X_fit_, self.y_fit_, self.weights_)
             assert prior is not None
-            return with_prior(self.X_fit_, self.y_fit_, prior)
+            return with_prior(self.X_fit_, self.y_fit_, prior, self.weights_)
 
         return of
 

@@ -386,7 +386,7 @@ def _partitions(X: Any, y: Any) -> list[tuple[str, Any, Any]]:
     return [(f"partition {i}", values(a), values(b)) for i, (a, b) in enumerate(zip(inputs, targets, strict=True))]
 
 
-class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
+class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):  # type: ignore[misc]  # its fit takes no weights
     """LS-SVM classifier of fixed size, for any number of rows and classes, with probabilities.
 
     Nyström features of m landmarks make the kernel matrix one of rank m; sums over rows, one pass, are all that levels

@@ -18,6 +18,7 @@ from ..base.provenance import provenance
 from ..base.scikit import check_classification_targets
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
+from ..base.weights import check_weights, row_count
 from ..kernels import EXTRA, Kernel, Precomputed, kernel_from_dict, kernel_to_dict
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.moderation import cost_log_odds
@@ -180,9 +181,12 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
 
     # --- design ----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> MulticlassLSSVC:
-        """Design the classifier on inputs X of shape (N, d) and labels y of shape (N,)."""
-        X, y = self._check_training_inputs(X, y, numeric_target=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MulticlassLSSVC:
+        """Design the classifier on inputs X of shape (N, d) and labels y of shape (N,); weights as in `BayesianLSSVC`.
+
+        A `member` that is not from this library has to take `sample_weight` too where weights are given.
+        """
+        X, y, weights = self._check_weighted_inputs(X, y, sample_weight, numeric_target=False)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -191,16 +195,17 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
                 f"{self.classes_.tolist()[0]!r}."
             )
         counts = np.bincount(labels)
-        self.training_frequencies_, self.n_samples_ = counts / len(y), len(y)
+        shares = counts if weights is None else np.bincount(labels, weights)
+        self.training_frequencies_, self.n_samples_ = shares / shares.sum(), int(row_count(weights, len(y)))
         self.code_book_ = code_book(self.coding, len(self.classes_), seed=self.random_state)
         self._check_settings(counts)
         kernel = None if self.member is not None else self._kernel_for(X)
-        inputs = self._standardised_training_inputs(X)
+        inputs = self._standardised_training_inputs(X, weights)
         if isinstance(self.coding, str) and self.coding in NUMBERED:
             self.code_book_ = self.code_book_[np.argsort(canonical_classes(inputs, labels))]
         self.design_ = None
         if kernel is not None and self._shares_work(kernel):
-            complaints = self._share(inputs, labels, kernel, refine=self.refine).complaints()
+            complaints = self._share(inputs, labels, kernel, weights, refine=self.refine).complaints()
         else:
             binary = self._binary_estimator(kernel if self._takes_matrices else self.kernel)
             self.members_, complaints = fit_members(
@@ -208,24 +213,30 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
                 inputs,
                 labels,
                 self.code_book_,
+                weights=weights,
                 n_jobs=self.n_jobs,
                 folder=self.folder,
                 keeper=Keeper(_state_of, type(binary)._from_state) if isinstance(binary, BinaryLSSVC) else None,
             )
         if all(hasattr(member, "log_evidence_") for member in self.members_):
             self.log_evidence_ = float(sum(member.log_evidence_ for member in self.members_))
-        self.provenance_ = provenance(settings=self.get_params(deep=False), data=(X, y))
+        data = (X, y) if weights is None else (X, y, weights)
+        self.provenance_ = provenance(settings=self.get_params(deep=False), data=data)
         self._pass_on(complaints)
         return self
 
-    def _share(self, inputs: Array, labels: AnyArray, kernel: Kernel, *, refine: bool) -> SharedDesign:
+    def _share(
+        self, inputs: Array, labels: AnyArray, kernel: Kernel, weights: Array | None, *, refine: bool
+    ) -> SharedDesign:
         """Design all members with one kernel."""
-        self.inputs_, self.labels_ = inputs, labels  # a model file has them instead of the design
+        # a model file has these instead of the design
+        self.inputs_, self.labels_, self.weights_ = inputs, labels, weights
         self.design_ = design_shared(
             inputs,
             labels,
             self.code_book_,
             kernel,
+            weights=weights,
             refine=refine,
             occam=self.occam,
             prior_sd=as_prior_sd(self.prior_sd),
@@ -325,7 +336,8 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         )
         if self.design_ is not None:
             shared = {"shared_kernel": kernel_to_dict(self.design_.kernel)}
-            return found | State(shared, {"inputs": self.inputs_, "labels": self.labels_})
+            own = {} if self.weights_ is None else {"weights": self.weights_}
+            return found | State(shared, {"inputs": self.inputs_, "labels": self.labels_, **own})
         states = [member._state() for member in self.members_]
         arrays = {f"{bit}/{name}": a for bit, its in enumerate(states) for name, a in its.arrays.items()}
         return found | State({"members": [its.header for its in states]}, arrays)
@@ -347,7 +359,12 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
             labels = arrays["labels"]
             if labels.dtype.kind != "i" or not np.array_equal(np.unique(labels), np.arange(classes)):
                 raise ValueError(f"labels are not the numbers of {classes} classes")
-            self._share(arrays["inputs"], labels, kernel_from_dict(header["shared_kernel"]), refine=False)
+            weights = arrays.get("weights")
+            if weights is not None:
+                state.require_shapes({"weights": (points,)})
+                weights = check_weights(weights, points, "its weights")
+            kernel = kernel_from_dict(header["shared_kernel"])
+            self._share(arrays["inputs"], labels, kernel, weights, refine=False)
             return self
         if len(header["members"]) != bits:
             raise ValueError(f"it has {len(header['members'])} members for {bits} bits")

@@ -37,7 +37,7 @@ class _PlainLSSVM(LSSVMBase):
         self.solver = solver
         self.standardise = standardise
 
-    def _fit_targets(self, X: Array, y: Array) -> None:
+    def _fit_targets(self, X: Array, y: Array, weights: Array | None) -> None:
         gamma = require_positive("gamma", self.gamma)
         if self.solver not in _SOLVERS:
             raise ValueError(f"solver must be one of {', '.join(_SOLVERS)}, got {self.solver!r}.")
@@ -48,18 +48,18 @@ class _PlainLSSVM(LSSVMBase):
                 3 if self.solver == "cholesky" else 6,
                 'Use solver="cg", which never holds the kernel matrix.',
             )
-        self.X_fit_ = self._standardised_training_inputs(X)
+        self.X_fit_ = self._standardised_training_inputs(X, weights)
         self.kernel_ = kernel
         if self.solver == "cg":
-            cg = solve_cg(kernel, self.X_fit_, y, gamma)
+            cg = solve_cg(kernel, self.X_fit_, y, gamma, weights=weights)
             self.alpha_, self.intercept_ = cg.alpha, cg.intercept
             return
         K = kernel(self.X_fit_)
         check_positive_semidefinite(kernel, K)
         if self.solver == "spectral":
-            solution = solve_spectral(CentredSpectrum.from_kernel_matrix(K, y), gamma)
+            solution = solve_spectral(CentredSpectrum.from_kernel_matrix(K, y, weights), gamma)
         else:
-            solution = solve_cholesky(K, y, gamma)
+            solution = solve_cholesky(K, y, gamma, weights)
         self.alpha_, self.intercept_ = solution.alpha, solution.intercept
 
     def _latent(self, X: Any) -> Array:
@@ -101,10 +101,14 @@ class LSSVC(BinaryClassifier, _PlainLSSVM):
     0.91
     """
 
-    def fit(self, X: Any, y: Any) -> LSSVC:
-        """Fit to inputs X of shape (N, d) and two labels y of shape (N,)."""
-        X, y = self._check_training_inputs(X, y, numeric_target=False)
-        self._fit_targets(X, self._encode_labels(y))
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVC:
+        """Fit to inputs X of shape (N, d) and two labels y of shape (N,).
+
+        With `sample_weight` of shape (N,), squared errors are weighted: γw_i stands for γ at row i. A row of weight
+        zero is left out.
+        """
+        X, y, weights = self._check_weighted_inputs(X, y, sample_weight, numeric_target=False)
+        self._fit_targets(X, self._encode_labels(y), weights)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -122,10 +126,10 @@ class LSSVR(RegressorMixin, _PlainLSSVM):  # type: ignore[misc]
     Parameters are those of `LSSVC`; attributes `alpha_`, `intercept_` and `kernel_` too.
     """
 
-    def fit(self, X: Any, y: Any) -> LSSVR:
-        """Fit to inputs X of shape (N, d) and targets y of shape (N,)."""
-        X, y = self._check_training_inputs(X, y, numeric_target=True)
-        self._fit_targets(X, check_regression_targets(y))
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVR:
+        """Fit to inputs X of shape (N, d) and targets y of shape (N,); weights as in `LSSVC.fit`."""
+        X, y, weights = self._check_weighted_inputs(X, y, sample_weight, numeric_target=True)
+        self._fit_targets(X, check_regression_targets(y), weights)
         return self
 
     def predict(self, X: Any) -> Array:

@@ -62,16 +62,23 @@ class BayesianLSSVR(ComparesKernels, RegressorMixin, EvidenceLSSVM):  # type: ig
 
     _saved_as = "BayesianLSSVR"
 
-    def fit(self, X: Any, y: Any) -> BayesianLSSVR:
-        """Design the regressor on inputs X of shape (N, d) and targets y of shape (N,)."""
-        X, y = self._check_training_inputs(X, y, numeric_target=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BayesianLSSVR:
+        """Design the regressor on inputs X of shape (N, d) and targets y of shape (N,).
+
+        With `sample_weight` of shape (N,), the noise of row i has the precision ζw_i: a mean of n measurements has the
+        weight n. A row of weight zero is left out.
+        """
+        X, y, weights = self._check_weighted_inputs(X, y, sample_weight, numeric_target=True)
         self._forget()
         announce([len(X)], self._kernel_for(X).log_params.size, "FixedSizeLSSVR(n_landmarks=500)")
-        self._design(X, check_regression_targets(y))
+        self._design(X, check_regression_targets(y), weights)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
-        """Mean of the prediction for each row of X, and on request the error bar √(σ_z² + 1/ζ) of a new target."""
+        """Mean of the prediction for each row of X, and on request the error bar √(σ_z² + 1/ζ) of a new target.
+
+        The new target has weight one.
+        """
         check_is_fitted(self, "posterior_")
         inputs = self._new_inputs(X)
         if not return_std:

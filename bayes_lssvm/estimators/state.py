@@ -157,6 +157,8 @@ def design_state(model: Any) -> State:
         "inverse_factor": posterior.inverse_factor,
         "kernel_means": posterior.kernel_means,
     }
+    if posterior.weights is not None:
+        arrays["weights"] = posterior.weights
     return State(header, arrays)
 
 
@@ -169,6 +171,12 @@ def restore_design(model: Any, state: State) -> None:
     if len(columns) != width or not all(isinstance(c, int) and 0 <= c < most for c in columns):
         raise ValueError(f"its header does not describe {width} inputs")
     state.require_shapes({"X": (n, width), "y": (n,), "alpha": (n,), "inverse_factor": (n, n), "kernel_means": (n,)})
+    weights = arrays.get("weights")
+    if weights is not None:
+        state.require_shapes({"weights": (n,)})
+        if not (weights > 0.0).all():
+            raise ValueError("weights holds numbers that are not positive")
+    model.weights_ = weights
     model.level3_ = _level3(header["level3"], n)
     model.kernel_ = kernel_from_dict(header["kernel"])
     model.kernel_.check_width(width)
@@ -183,6 +191,7 @@ def restore_design(model: Any, state: State) -> None:
         level2.zeta,
         np.asfortranarray(arrays["inverse_factor"]),
         arrays["kernel_means"],
+        weights,
     )
     model.columns_ = np.array(columns, dtype=int)
     model.refinement_ = model.press_ = None

@@ -22,17 +22,24 @@ from __future__ import annotations
 import numpy as np
 
 from ..base.typing import Array
+from ..base.weights import weighted_mean
 from ..kernels import Kernel
 from ..priors import Gamma, HyperPrior, Normal
 
 _WEAK = 3.0
 
 
-def default_prior(kernel: Kernel, X: Array, y: Array, *, classes: bool) -> HyperPrior:
-    """The prior for a kernel on standardised inputs X of shape (N, d) and labels ±1 or real targets y of shape (N,)."""
+def default_prior(kernel: Kernel, X: Array, y: Array, *, classes: bool, weights: Array | None = None) -> HyperPrior:
+    """The prior for a kernel on standardised inputs X of shape (N, d) and labels ±1 or real targets y of shape (N,).
+
+    Frequencies and variance are weighted where rows have weights; 1/ζ is the noise of a row of weight one.
+    """
     if classes:
-        return prior_of_labels(kernel, X, float(np.mean(y > 0)))
-    return prior_of_targets(kernel, X, float(np.var(y)))
+        return prior_of_labels(kernel, X, float(weighted_mean(y > 0, weights)))
+    spread = (
+        float(np.var(y)) if weights is None else float(weighted_mean((y - weighted_mean(y, weights)) ** 2, weights))
+    )
+    return prior_of_targets(kernel, X, spread)
 
 
 def prior_of_labels(kernel: Kernel, X: Array, plus: float) -> HyperPrior:

@@ -14,19 +14,23 @@ for u = φ(x) − m̂_• (paper 0's class-centred form) and for u = φ(x) − m
 
 The sum over eigenvectors and the Cholesky factor of MΩM + sI give the same R; the factor is the cheaper one to apply,
 and unlike the printed form it divides by no eigenvalue.
+
+Where point i has the noise precision ζw_i, means are weighted, M = I − 1wᵀ/Σw, and R = Mᵀ(MΩMᵀ + sW⁻¹)⁻¹M; N becomes
+Σw in 1/(Nζ) and ζN, and ζΥWΥᵀ, ζΥW1 stand in H.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import blas
 
 from ..base.errors import require_positive
 from ..base.typing import AnyArray, Array
+from ..base.weights import are_counts, row_count, weighted_mean
 from ..kernels import Kernel
 from ..linalg.blas import fortran_copy, product
 from ..linalg.factor import Factor
@@ -57,18 +61,20 @@ class PrimalPosterior:
     zeta: float
 
     @classmethod
-    def fit(cls, features: Array, y: Array, *, mu: float, zeta: float) -> PrimalPosterior:
-        """Posterior for the features φ(X) of shape (N, n_f) and targets y of shape (N,)."""
+    def fit(cls, features: Array, y: Array, *, mu: float, zeta: float, weights: Array | None = None) -> PrimalPosterior:
+        """Posterior for the features φ(X) of shape (N, n_f) and targets y of shape (N,), with weights or without."""
         require_positive("mu", mu)
         require_positive("zeta", zeta)
         n, n_f = features.shape
+        w = np.ones(n) if weights is None else weights
+        weighted = features * w[:, None]
         H = np.empty((n_f + 1, n_f + 1))
-        H[:n_f, :n_f] = zeta * features.T @ features
+        H[:n_f, :n_f] = zeta * weighted.T @ features
         H[np.arange(n_f), np.arange(n_f)] += mu
-        H[:n_f, n_f] = H[n_f, :n_f] = zeta * features.sum(axis=0)
-        H[n_f, n_f] = n * zeta
+        H[:n_f, n_f] = H[n_f, :n_f] = zeta * weighted.sum(axis=0)
+        H[n_f, n_f] = w.sum() * zeta
         factor = Factor.of(H, 0.0)
-        mean = factor.solve(zeta * np.append(features.T @ y, y.sum()))  # 2.30 with the right side 1ᵀY
+        mean = factor.solve(zeta * np.append(weighted.T @ y, w @ y))  # 2.30 with the right side 1ᵀY
         return cls(mean[:-1], float(mean[-1]), factor.solve(np.eye(n_f + 1)), factor.log_det, mu, zeta)
 
     def latent_mean(self, features: Array) -> Array:
@@ -84,6 +90,18 @@ class PrimalPosterior:
         """Draws of [w; b], of shape (n_samples, n_f + 1)."""
         mean = np.append(self.w, self.b)
         return rng.multivariate_normal(mean, self.covariance, size=n_samples, method="cholesky")
+
+
+def one_of_each(residuals: Array, variances: Array, weights: Array | None, zeta: Any) -> tuple[Array, Array]:
+    """Residuals and variances of rows that lose one of the w_i equal rows they stand for, from those without the row.
+
+    Where weights are whole numbers, u = w_i − 1 rows stay, and Bayes' rule for them divides both by 1 + ζuv, v the
+    variance of the function without the row. Rows of any other weights are left out as a whole.
+    """
+    if weights is None or not are_counts(weights):
+        return residuals, variances
+    shrink = 1.0 + zeta * (weights - 1.0) * variances
+    return residuals / shrink, variances / shrink
 
 
 class ClassMoments(NamedTuple):
@@ -115,9 +133,11 @@ class DualPosterior:
     intercept : float
         b_MP.
     inverse_factor : array of shape (N, N)
-        L⁻¹, lower triangular, with LLᵀ = MΩM + I/γ.
+        L⁻¹, lower triangular, with LLᵀ = MΩM + I/γ, or MΩMᵀ + W⁻¹/γ.
     kernel_means : array of shape (N,)
-        Ω1/N.
+        Ω1/N, or Ωw/Σw.
+    weights : array of shape (N,) or None
+        w: the noise precision of point i is ζw_i.
     """
 
     kernel: Kernel
@@ -128,60 +148,95 @@ class DualPosterior:
     zeta: float
     inverse_factor: Array
     kernel_means: Array
+    weights: Array | None = None
 
     @classmethod
     def from_kernel_matrix(
-        cls, kernel: Kernel, X: Array, K: Array, y: Array, *, mu: float, zeta: float
+        cls,
+        kernel: Kernel,
+        X: Array,
+        K: Array,
+        y: Array,
+        *,
+        mu: float,
+        zeta: float,
+        weights: Array | None = None,
     ) -> DualPosterior:
         """The posterior at (μ, ζ) from the kernel matrix: one Cholesky factor and its inverse."""
         C, level = fortran_copy(K), float(K.mean())
         C -= level  # without rounding where K is nearly constant, as it is for wide kernels
-        means = C.mean(axis=1)
+        means = C.mean(axis=1) if weights is None else product(C, weights / weights.sum())
         C -= means[:, None]
-        C -= means[None, :] - means.mean()
-        return cls._from_centred(kernel, X, C, y, level + means, mu, zeta)
+        C -= means[None, :] - weighted_mean(means, weights)
+        return cls._from_centred(kernel, X, C, y, level + means, mu, zeta, weights)
 
     @classmethod
     def from_spectrum(
         cls, kernel: Kernel, X: Array, spectrum: CentredSpectrum, *, mu: float, zeta: float
     ) -> DualPosterior:
         """The posterior at (μ, ζ) from the decomposition of the kernel matrix."""
-        V = spectrum.vectors
+        V = spectrum.at_points(np.eye(len(spectrum.eigenvalues))).T
         C = np.asfortranarray((V * spectrum.eigenvalues) @ V.T)
         y = V @ spectrum.t + spectrum.y_mean
-        return cls._from_centred(kernel, X, C, y, spectrum.kernel_means, mu, zeta)
+        return cls._from_centred(kernel, X, C, y, spectrum.kernel_means, mu, zeta, spectrum.weights)
 
     @classmethod
     def _from_centred(
-        cls, kernel: Kernel, X: Array, C: Array, y: Array, means: Array, mu: float, zeta: float
+        cls,
+        kernel: Kernel,
+        X: Array,
+        C: Array,
+        y: Array,
+        means: Array,
+        mu: float,
+        zeta: float,
+        weights: Array | None = None,
     ) -> DualPosterior:
         require_positive("mu", mu)
         require_positive("zeta", zeta)
-        S = Factor.in_place(C, mu / zeta).inverse_factor()
-        alpha = product(S.T, product(S, y - y.mean()))
-        alpha -= alpha.mean()  # M on the left of R
-        return cls(kernel, X, alpha, float(y.mean() - (means - means.mean()) @ alpha), mu, zeta, S, means)
+        S = Factor.in_place(C, mu / zeta if weights is None else mu / (zeta * weights)).inverse_factor()
+        level = float(weighted_mean(y, weights))
+        alpha = product(S.T, product(S, y - level))
+        alpha -= alpha.mean() if weights is None else weights * (alpha.sum() / weights.sum())  # Mᵀ on the left of R
+        return cls(kernel, X, alpha, float(level - (means - means.mean()) @ alpha), mu, zeta, S, means, weights)
 
     @property
     def n(self) -> int:
         """Number of training points."""
         return len(self.alpha)
 
+    @property
+    def total(self) -> float:
+        """Σw, or N."""
+        return float(self.n) if self.weights is None else float(self.weights.sum())
+
+    @property
+    def shares(self) -> Array:
+        """The share of each point in means, of shape (N,)."""
+        return np.full(self.n, 1.0 / self.n) if self.weights is None else self.weights / self.weights.sum()
+
+    def _row_means(self, rows: Array) -> Array:
+        """Means along the last axis over the training points."""
+        return np.asarray(rows.mean(axis=-1) if self.weights is None else rows @ self.shares)
+
     def whiten(self, rows: Array) -> Array:
         """Rows p of shape (n, N) with pp'ᵀ = θ R θ'ᵀ for rows θ of shape (n, N), which are overwritten."""
-        rows -= rows.mean(axis=1, keepdims=True)
+        rows -= self._row_means(rows)[:, None]
         return np.asarray(blas.dtrmm(1.0, self.inverse_factor, rows.T, side=0, lower=1, overwrite_b=1)).T
 
     def left_out_moments(self, y: Array) -> tuple[Array, Array]:
         """Outputs of the training points, each by the model of the others (paper 1, eq 12), and their variances.
 
-        The diagonal of R is free: R = SᵀS − (γ/N)11ᵀ with S = L⁻¹, as 1 has the eigenvalue zero in MΩM. Digits are lost
-        as γ²: eight are left at γ = 1e5. `press.leave_one_out` has them all.
+        A row whose weight counts equal rows loses one of them (`one_of_each`).
+        The diagonal of R is free: R = SᵀS − (γ/Σw)wwᵀ with S = L⁻¹, as w has the eigenvalue zero in MΩMᵀ. Digits are
+        lost as γ²: eight are left at γ = 1e5. `press.leave_one_out` has them all.
         """
-        gamma = self.zeta / self.mu
-        diagonal = np.einsum("ji,ji->i", self.inverse_factor, self.inverse_factor) - gamma / self.n
+        gamma, w = self.zeta / self.mu, np.ones(self.n) if self.weights is None else self.weights
+        diagonal = np.einsum("ji,ji->i", self.inverse_factor, self.inverse_factor) - gamma * w**2 / self.total
         diagonal = np.maximum(diagonal, np.finfo(float).tiny)
-        return y - self.alpha / diagonal, np.maximum(1.0 / diagonal - 1.0 / gamma, 0.0) / self.mu
+        variances = np.maximum(1.0 / diagonal - 1.0 / (gamma * w), 0.0) / self.mu
+        residuals, variances = one_of_each(self.alpha / diagonal, variances, self.weights, self.zeta)
+        return y - residuals, variances
 
     def latent_mean(self, X: Array) -> Array:
         """z_MP(x) = Σ α_i K(x, x_i) + b for each row of X."""
@@ -194,22 +249,22 @@ class DualPosterior:
     def latent_moments(self, X: Array) -> tuple[Array, Array]:
         """z_MP and σ_z² for each row of X, from one pass over the kernel rows."""
         centre = self.whiten(self.kernel_means[None, :].copy())  # [1, N]
-        grand_mean = float(self.kernel_means.mean())
+        grand_mean = float(self._row_means(self.kernel_means))
         means, variances = [], []
         for p in self.project(X):
             means.append(p.output + self.intercept)
             squared = p.diagonal - 2.0 * p.cross_mean + grand_mean  # ‖φ(x) − m̂_Υ‖²
             about = self.variance_about(squared[:, None], p.whitened, centre)[:, 0]
-            variances.append(about + 1.0 / (self.n * self.zeta))
+            variances.append(about + 1.0 / (self.total * self.zeta))
         return np.concatenate(means), np.concatenate(variances)
 
     def latent_covariance(self, X: Array) -> Array:
         """Covariance of z at the rows of X, of shape (n, n)."""
         K = self.kernel(X, self.X)
-        row = K.mean(axis=1)
+        row = self._row_means(K)
         centred = self.whiten(K - self.kernel_means)
-        inner = self.kernel(X) - row[:, None] - row[None, :] + self.kernel_means.mean()
-        return np.asarray((inner - centred @ centred.T) / self.mu + 1.0 / (self.n * self.zeta))
+        inner = self.kernel(X) - row[:, None] - row[None, :] + self._row_means(self.kernel_means)
+        return np.asarray((inner - centred @ centred.T) / self.mu + 1.0 / (self.total * self.zeta))
 
     def variance_about(self, squared: Array, whitened: Array, centres: Array) -> Array:
         """(φ(x) − m)ᵀQ₁₁(φ(x) − m), of shape (n, C), for C centres m whose whitened kernel rows are given.
@@ -228,13 +283,14 @@ class DualPosterior:
         ----------
         X : array of shape (n, d)
         groups : tuple of boolean arrays of shape (N,)
-            Groups of training points whose mean kernel value is wanted.
+            Groups of training points whose (weighted) mean kernel value is wanted.
         variance : bool
             Whether the whitened rows are needed.
         """
         rows = max(1, BLOCK_DOUBLES // max(self.n, 1))
-        averages = np.stack([g / g.sum() for g in groups], axis=1) if groups else np.empty((self.n, 0))
-        columns = np.column_stack([self.alpha, np.full(self.n, 1.0 / self.n), averages])
+        own = self.shares
+        averages = np.stack([g * own / (g @ own) for g in groups], axis=1) if groups else np.empty((self.n, 0))
+        columns = np.column_stack([self.alpha, own, averages])
         level = float(self.kernel_means.mean())  # Σα = 0: outputs do not know it, and large α would round with it
         for start in range(0, len(X), rows):
             block = X[start : start + rows]
@@ -276,15 +332,17 @@ class ClassCentres:
     ) -> ClassCentres:
         """Class centres for labels y = ±1; K is the kernel matrix where the caller has it."""
         members = np.stack([y > 0, y <= 0], axis=1)
-        weights = members / members.sum(axis=0)  # [N, 2]
+        own = members * posterior.shares[:, None]
+        weights = own / own.sum(axis=0)  # [N, 2]
         K = posterior.kernel(posterior.X) if K is None else K
         outputs = product(K - float(posterior.kernel_means.mean()), posterior.alpha)  # as `project` has them
         class_rows = product(K, weights)
         projected_mean = weights.T @ outputs
         deviations = outputs - members @ projected_mean  # e_{i,•}
-        scatter = float(deviations @ deviations)
+        n = row_count(posterior.weights, posterior.n)
+        scatter = n * float(posterior.shares @ deviations**2)
         # all points of a class on one spot: a precision beyond any use, but finite
-        zeta_star = max(posterior.n - gamma_eff, 1e-100) / max(scatter, 1e-200)
+        zeta_star = max(n - gamma_eff, 1e-100) / max(scatter, 1e-200)
         return cls(
             members,
             projected_mean,

@@ -22,6 +22,7 @@ import numpy as np
 from scipy.special import expit
 
 from ..base.typing import Array
+from ..base.weights import counted
 
 SLOPE_MEAN, SLOPE_SD, OFFSET_SD = 1.0, 4.0, 3.0
 _SHARPNESS = 4.0  # of the bend at z = ±1
@@ -52,19 +53,19 @@ class LogisticMap:
     bound: float
 
     @classmethod
-    def fit(cls, outputs: Array, variances: Array, y: Array) -> LogisticMap:
-        """The map for leave-one-out outputs and their variances, of shape (N,), of labels ±1.
+    def fit(cls, outputs: Array, variances: Array, y: Array, weights: Array | None = None) -> LogisticMap:
+        """The map for leave-one-out outputs and their variances, of shape (N,), of labels ±1, which may be weighted.
 
         A negative slope says that the outputs know nothing: where γ → 0 they are the mean of the other labels, which
         is the farther on one side the more labels are on the other. The best slope that is not negative is then zero,
         and the best offset that of the classes.
         """
-        plus = y > 0
-        classes = float(np.log(plus.sum()) - np.log((~plus).sum()))
-        slope, offset = _most_probable(label_log_odds(outputs), plus.astype(float), classes)
+        plus, rows = y > 0, counted(weights, len(y))
+        classes = float(np.log(rows[plus].sum()) - np.log(rows[~plus].sum()))
+        slope, offset = _most_probable(label_log_odds(outputs), plus.astype(float), classes, rows)
         if slope < 0.0:
             slope, offset = 0.0, classes
-        return cls(slope, offset, classes, float(variances.max()), 2.0 * float(np.log(len(y) + 1.0)))
+        return cls(slope, offset, classes, float(variances.max()), 2.0 * float(np.log(rows.sum() + 1.0)))
 
     def log_odds(self, z: Array, variance: Array) -> Array:
         """Log P(y=+1 | x) − log P(y=−1 | x) at the training frequencies, for outputs z and their variances."""
@@ -76,18 +77,18 @@ class LogisticMap:
         return np.clip(self.class_log_odds + shrunk, -self.bound, self.bound)
 
 
-def left_out_cost(z: Array, y: Array) -> tuple[float, Array]:
+def left_out_cost(z: Array, y: Array, weights: Array | None = None) -> tuple[float, Array]:
     """−log likelihood of labels ±1 by the best map of their leave-one-out outputs, in nats, and its slopes ∂/∂z_i."""
-    t = (y > 0).astype(float)
-    centre = float(np.log(t.sum()) - np.log(len(t) - t.sum()))
-    slope, offset = _most_probable(label_log_odds(z), t, centre)
+    t, rows = (y > 0).astype(float), counted(weights, len(y))
+    centre = float(np.log(rows @ t) - np.log(rows @ (1.0 - t)))
+    slope, offset = _most_probable(label_log_odds(z), t, centre, rows)
     if slope <= 0.0:
         slope, offset = 0.0, centre
     odds = slope * label_log_odds(z) + offset
     own = 0.5 * ((slope - SLOPE_MEAN) / SLOPE_SD) ** 2 + 0.5 * ((offset - centre) / OFFSET_SD) ** 2
-    value = float(np.sum(np.logaddexp(0.0, odds) - t * odds)) + own
+    value = float(rows @ (np.logaddexp(0.0, odds) - t * odds)) + own
     # a and b are at their optimum, or held, so that only z moves
-    return value, (expit(odds) - t) * slope * _bend(z)
+    return value, rows * (expit(odds) - t) * slope * _bend(z)
 
 
 def _bend(z: Array) -> Array:
@@ -109,20 +110,20 @@ def _log_softplus(x: Array) -> Array:
     return np.where(x > -30.0, np.log(np.logaddexp(0.0, np.maximum(x, -30.0))), x)
 
 
-def _most_probable(z: Array, t: Array, centre: float) -> tuple[float, float]:
-    """A and b by Newton's method with step halving, for outputs z of shape (N,) and labels t in {0, 1}."""
+def _most_probable(z: Array, t: Array, centre: float, rows: Array) -> tuple[float, float]:
+    """A and b by Newton's method with step halving, for outputs z of shape (N,), labels t in {0, 1} and row counts."""
     features = np.stack([z, np.ones_like(z)], axis=1)  # [N, 2]
     middle, precision = np.array([SLOPE_MEAN, centre]), np.array([SLOPE_SD, OFFSET_SD]) ** -2.0
 
     def cost(point: Array) -> float:
         odds = features @ point
-        return float(np.sum(np.logaddexp(0.0, odds) - t * odds) + 0.5 * np.sum(precision * (point - middle) ** 2))
+        return float(rows @ (np.logaddexp(0.0, odds) - t * odds) + 0.5 * np.sum(precision * (point - middle) ** 2))
 
     point, now = middle.copy(), cost(middle)
     for _ in range(_STEPS):
         p = expit(features @ point)
-        gradient = features.T @ (p - t) + precision * (point - middle)
-        hessian = (features.T * (p * (1.0 - p))) @ features + np.diag(precision)
+        gradient = features.T @ (rows * (p - t)) + precision * (point - middle)
+        hessian = (features.T * (rows * p * (1.0 - p))) @ features + np.diag(precision)
         step = np.linalg.solve(hessian, gradient)
         length, size = float(np.abs(step).max()), 1.0
         # near the optimum rounding hides the gain of a step that the gradient still asks for

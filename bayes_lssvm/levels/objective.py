@@ -90,7 +90,7 @@ class Objective:
         prior in it (`levels.level2_posterior`) times the prior density of the kernel's parameters, and `occam` and
         `prior_sd` have no part in it.
     weights : array of shape (N,), optional
-        How many equal inputs a point stands for: its noise precision is ζw_i.
+        The noise precision of a point is ζw_i: it may stand for w_i equal inputs.
     """
 
     X: Array
@@ -168,7 +168,8 @@ class Objective:
         """Log p(D | γ, θ), μ eliminated, without the Occam factor; every step costs one Cholesky factor."""
         n, s = len(self.y), float(np.exp(-log_gamma))
         step = self._step(kernel, s)
-        value = -0.5 * (step.log_det + (n - 1) * (np.log(2.0 * np.pi * step.q1 / (n - 1)) + 1.0) + np.log(n))
+        value = -0.5 * (step.log_det + (n - 1) * (np.log(2.0 * np.pi * step.q1 / (n - 1)) + 1.0))
+        value += log_constant(n, self.weights)
         along_gamma = 0.5 * s * (step.tr1 - (n - 1) * step.q2 / step.q1)
         along_kernel = self._along_kernel(kernel, step, 0.5 * (n - 1) / step.q1)
         return JointEvaluation(float(value), np.append(along_gamma, along_kernel))
@@ -210,20 +211,20 @@ class Objective:
         return alpha, float(y @ alpha)
 
     def _derivative_in_kernel_matrix(self, K: Array, result: Level2) -> Array:
-        """W = ∂(criterion)/∂Ω of shape (N, N), symmetric."""
-        n, s = result.n, 1.0 / result.gamma
-        inverse = ProjectedInverse.of(K, s)
+        """W = ∂(criterion)/∂Ω of shape (N, N), symmetric; with weights, R² stands for RW⁻¹R."""
+        n, s, w = result.n, 1.0 / result.gamma, self.weights
+        inverse = ProjectedInverse.of(K, s if w is None else s / w)
         alpha, q1 = self._support(inverse)
         slope = occam_slope(result, self.prior_sd) if self.occam else 0.0
         if slope == 0.0:
             return _evidence_derivative(inverse, alpha, 0.5 * (n - 1) / q1)
         R = mirror_lower(inverse.lower()).T
-        beta = product(R, alpha)
-        q2, q3 = float(alpha @ alpha), float(alpha @ beta)
-        c = derivative_coefficients(
-            n, s, slope, (q1, q2, q3), (float(np.trace(R)), squared_norm(R)), still=result.at_boundary
-        )
-        W = square(R)
+        noise = np.ones(n) if w is None else 1.0 / w
+        beta = product(R, noise * alpha)
+        q2, q3 = float(alpha @ (noise * alpha)), float(alpha @ (noise * beta))
+        W = square(R) if w is None else product(R * noise, R)
+        traces = (float(np.diagonal(R) @ noise), squared_norm(R) if w is None else float(np.diagonal(W) @ noise))
+        c = derivative_coefficients(n, s, slope, (q1, q2, q3), traces, still=result.at_boundary)
         W *= c.square
         R *= -0.5
         W += R

@@ -6,7 +6,7 @@
 It is not definite, but with M = Ω + I/γ the two definite systems Mρ = 1 and Mν = y give b = 1ᵀν / 1ᵀρ and α = ν − bρ
 (paper 1, section 1.1.2). `solve_cholesky` factorises M; `solve_spectral` has every γ from one decomposition;
 `solve_cg` runs conjugate gradients (Hestenes and Stiefel) on both systems at once and sees the kernel matrix only in
-blocks of rows.
+blocks of rows. Where point i has the noise precision ζw_i, its diagonal element is 1/(γw_i) instead of 1/γ.
 """
 
 from __future__ import annotations
@@ -44,10 +44,15 @@ class CGSolution(NamedTuple):
     converged: bool
 
 
-def solve_cholesky(K: Array, y: Array, gamma: float) -> KKTSolution:
+def _noise(gamma: float, weights: Array | None) -> float | Array:
+    """1/γ, or 1/(γw_i) for each point."""
+    return 1.0 / gamma if weights is None else 1.0 / (gamma * weights)
+
+
+def solve_cholesky(K: Array, y: Array, gamma: float, weights: Array | None = None) -> KKTSolution:
     """Solve 2.19 by one Cholesky factor of Ω + I/γ."""
     require_positive("gamma", gamma)
-    rho, nu = Factor.of(K, 1.0 / gamma).solve(np.stack([np.ones_like(y), y], axis=1)).T
+    rho, nu = Factor.of(K, _noise(gamma, weights)).solve(np.stack([np.ones_like(y), y], axis=1)).T
     return _combine(rho, nu)
 
 
@@ -90,16 +95,17 @@ def _pivoted_cholesky(kernel: Kernel, X: Array, rank: int) -> Array:
 
 
 class _Preconditioner:
-    """(LLᵀ + sI)⁻¹ by the matrix inversion lemma: (I − L(sI + LᵀL)⁻¹Lᵀ)/s."""
+    """(LLᵀ + D)⁻¹ for a diagonal D by the matrix inversion lemma: D⁻¹ − D⁻¹L(I + LᵀD⁻¹L)⁻¹LᵀD⁻¹."""
 
-    def __init__(self, L: Array, s: float) -> None:
-        self.L, self.s = L, s
-        self.factor = Factor.of(L.T @ L, s) if L.shape[1] else None
+    def __init__(self, L: Array, noise: Array) -> None:
+        self.L, self.noise = L, noise
+        self.factor = Factor.of(L.T @ (L / noise), 1.0) if L.shape[1] else None
 
     def __call__(self, R: Array) -> Array:
+        own = R / self.noise
         if self.factor is None:
-            return R / self.s
-        return np.asarray((R - self.L @ self.factor.solve(self.L.T @ R)) / self.s)
+            return np.asarray(own)
+        return np.asarray(own - (self.L @ self.factor.solve(self.L.T @ own)) / self.noise)
 
 
 def solve_cg(
@@ -108,6 +114,7 @@ def solve_cg(
     y: Array,
     gamma: float,
     *,
+    weights: Array | None = None,
     tolerance: float = 1e-10,
     max_iter: int | None = None,
     preconditioner_rank: int = 100,
@@ -121,6 +128,7 @@ def solve_cg(
     X : array of shape (N, d)
     y : array of shape (N,)
     gamma : float
+    weights : array of shape (N,), optional
     tolerance : float
         Largest relative residual ‖Mx − r‖/‖r‖ of the two systems at which the iteration stops.
     max_iter : int, optional
@@ -132,8 +140,8 @@ def solve_cg(
     """
     require_positive("gamma", gamma)
     limit = min(10 * len(y), 5000) if max_iter is None else max_iter
-    s = 1.0 / gamma
-    precondition = _Preconditioner(_pivoted_cholesky(kernel, X, preconditioner_rank), s)
+    noise = np.broadcast_to(_noise(gamma, weights), y.shape)[:, None]  # [N, 1]
+    precondition = _Preconditioner(_pivoted_cholesky(kernel, X, preconditioner_rank), noise)
     check_positive_semidefinite(kernel, kernel(X[:_CHECKED]) if not kernel.is_psd else np.empty((0, 0)))
     y = np.asarray(y, dtype=float)
     B = np.stack([np.ones_like(y), y], axis=1)  # [N, 2]
@@ -147,7 +155,7 @@ def solve_cg(
     residual, iteration = 1.0, 0
     with tqdm(total=limit, desc="conjugate gradients", disable=None if progress else True, leave=False) as bar:
         while residual > tolerance and iteration < limit:
-            MP = kernel_product(kernel, X, X, P) + s * P
+            MP = kernel_product(kernel, X, X, P) + noise * P
             # a system that has converged keeps its solution: its step is zero
             curvature = np.einsum("ij,ij->j", P, MP)
             if np.any((curvature <= 0.0) & (rz > 0.0)):

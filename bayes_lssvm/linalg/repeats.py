@@ -9,6 +9,10 @@ In the terms of `linalg.reduction`: MΩM has the G − 1 eigenvalues of the weig
 whose directions the targets have the squared length SS. Zeros that are known need no rounding, whereas the kernel
 matrix of all rows would have eigenvalues of any sign there, of the size of its rounding, and hide what happens at
 large γ.
+
+Rows with weights w_i have W_g = Σ w_i, the weighted mean and the weighted SS in the places of n_g, ȳ_g and SS, and a
+factor Π w_i^½ W_g^{−½} in the place of n_g^{−½}. A row of whole weight n is so the mean of n rows, and n copies of it
+say the same of the function; but as measurements they would also say that the noise is nil, by (2π/ζ)^{−(n−1)/2}.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from scipy.linalg import eigh
 
 from ..base.rows import GroupedRows
 from ..base.typing import AnyArray, Array
+from ..base.weights import weighted_mean
 from .blas import product
 from .reduction import (
     LocalEvidence,
@@ -47,11 +52,14 @@ class RepeatedReduction:
         N − G.
     within : float
         SS.
+    log_constant : float
+        That of all rows.
     """
 
     distinct: TridiagonalReduction
     n_zeros: int
     within: float
+    log_constant: float
 
     @property
     def n(self) -> int:
@@ -72,10 +80,6 @@ class RepeatedReduction:
     @property
     def totals(self) -> Array:
         return self.distinct.totals + self.within
-
-    @property
-    def log_constant(self) -> float:
-        return log_constant(self.n)
 
     def values(self, gamma: Array, target: AnyArray | None = None) -> tuple[Array, Array]:
         """log_det and q_1 for each γ; there is one set of targets."""
@@ -110,41 +114,48 @@ class RepeatedReduction:
         return LocalEvidence(value, between.gradient + slope, between.hessian - bend)
 
 
-def reduced(K: Array, y: Array, rows: GroupedRows | None = None) -> Reduction:
+def reduced(K: Array, y: Array, rows: GroupedRows | None = None, weights: Array | None = None) -> Reduction:
     """The tridiagonal reduction for targets y of shape (N,), from Ω, or from that of the distinct inputs in `rows`."""
     if rows is None:
-        return TridiagonalReduction.from_kernel_matrix(K, y)
-    weighted = TridiagonalReduction.from_kernel_matrix(K, rows.means, rows.counts)
-    return RepeatedReduction(weighted, len(y) - len(rows.means), rows.squares)
+        return TridiagonalReduction.from_kernel_matrix(K, y, weights)
+    distinct = TridiagonalReduction.from_kernel_matrix(K, rows.means, rows.counts)
+    return RepeatedReduction(distinct, len(y) - len(rows.means), rows.squares, log_constant(len(y), rows.weights))
 
 
-def decomposed(K: Array, y: Array, rows: GroupedRows | None = None) -> CentredSpectrum:
+def decomposed(K: Array, y: Array, rows: GroupedRows | None = None, weights: Array | None = None) -> CentredSpectrum:
     """The spectrum for targets y of shape (N,), from Ω, or from that of the distinct inputs in `rows`."""
     if rows is None:
-        return CentredSpectrum.from_kernel_matrix(K, y)
-    root = np.sqrt(rows.counts)
+        return CentredSpectrum.from_kernel_matrix(K, y, weights)
+    root, own = np.sqrt(rows.counts), 1.0 if rows.weights is None else rows.weights[:, None]
     A, _, v, tau = centre_and_reflect(K, rows.means, rows.counts)
     eigenvalues, U = eigh(A, lower=True, driver="evd", overwrite_a=True, check_finite=False)
     norm = float(np.sqrt(rows.counts @ K**2 @ rows.counts))
     eigenvalues = without_rounding(eigenvalues, norm)
-    between = (back_from_complement(U, v, tau) / root[:, None])[rows.group]  # [N, G − 1]
+    between = own * (back_from_complement(U, v, tau) / root[:, None])[rows.group]  # [N, G − 1]
     vectors = np.column_stack([_contrasts(rows), between])
-    means = product(np.ascontiguousarray(K), rows.counts / len(y))[rows.group]
+    means = product(np.ascontiguousarray(K), rows.counts / rows.counts.sum())[rows.group]
     zeros = np.zeros(len(y) - len(root))
-    mean = float(np.mean(y))
-    return CentredSpectrum(np.append(zeros, eigenvalues), vectors, vectors.T @ (y - mean), mean, means, norm)
+    mean = float(weighted_mean(y, rows.weights))
+    t = vectors.T @ (y - mean)
+    return CentredSpectrum(np.append(zeros, eigenvalues), vectors, t, mean, means, norm, rows.weights)
 
 
 def _contrasts(rows: GroupedRows) -> Array:
-    """Orthonormal vectors within the groups, each of sum zero there, of shape (N, N − G) (Helmert's)."""
+    """Vectors within the groups, each of sum zero there, of shape (N, N − G): W^½ times orthonormal ones (Helmert's).
+
+    With sums S_k of the first k weights, the k-th has √(w_j w_k/(S_k S_{k+1})) for j < k and −√(S_k/S_{k+1}) at k.
+    """
     n = len(rows.group)
+    weights = np.ones(n) if rows.weights is None else rows.weights
     vectors = np.zeros((n, n - len(rows.counts)))
     column = 0
-    for g in np.flatnonzero(rows.counts > 1):
+    for g in np.flatnonzero(np.bincount(rows.group) > 1):
         members = np.flatnonzero(rows.group == g)
+        sums = np.cumsum(weights[members])
         for k in range(1, len(members)):
-            vectors[members[:k], column] = 1.0 / np.sqrt(k * (k + 1.0))
-            vectors[members[k], column] = -np.sqrt(k / (k + 1.0))
+            scale = np.sqrt(weights[members[k]] / (sums[k - 1] * sums[k]))
+            vectors[members[:k], column] = weights[members[:k]] * scale
+            vectors[members[k], column] = -sums[k - 1] * scale
             column += 1
     return vectors
 

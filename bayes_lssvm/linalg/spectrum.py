@@ -17,6 +17,7 @@ from scipy.linalg import eigh, eigh_tridiagonal, eigvalsh_tridiagonal, lapack, s
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.rounding import ROUNDING, negative_rounding
 from ..base.typing import AnyArray, Array
+from ..base.weights import weighted_mean
 from .blas import product, squared_norm
 from .reduction import (
     TINY,
@@ -246,20 +247,25 @@ def log_product(D: Array) -> Array:
 class CentredSpectrum:
     """Eigenvalues λ and eigenvectors V of MΩM on the complement of 1, with t = Vᵀy (eq 3.15, all N − 1 of them).
 
+    With weights they are those of W^½ΩW^½ on the complement of W^½1, and V stands for W^½ times the eigenvectors: then
+    t = Vᵀy, α = V(λ + s)⁻¹t and R = V(λ + s)⁻¹Vᵀ as without them, and the centred function at the points is W⁻¹Va.
+
     Attributes
     ----------
     eigenvalues : array of shape (N − 1,)
         λ_i in ascending order; rounding below zero is set to zero.
     vectors : array of shape (N, N − 1)
-        Orthonormal, each orthogonal to the constant vector.
+        V, each column orthogonal to the constant vector; orthonormal without weights.
     t : array of shape (N − 1,)
         Vᵀy.
     y_mean : float
-        m̂_Y, the mean of the targets.
+        m̂_Y, the (weighted) mean of the targets.
     kernel_means : array of shape (N,)
-        Ω1/N: the inner products of the points with the mean m̂_Υ of the features.
+        Ωw/Σw: the inner products of the points with the mean m̂_Υ of the features.
     kernel_norm : float
         Frobenius norm of Ω, the scale of rounding.
+    weights : array of shape (N,) or None
+        w_i: the noise precision of point i is ζw_i.
     """
 
     eigenvalues: Array
@@ -268,12 +274,18 @@ class CentredSpectrum:
     y_mean: float
     kernel_means: Array
     kernel_norm: float
+    weights: Array | None = None
     n_zeros: ClassVar[int] = 0
     within: ClassVar[float] = 0.0
 
     @property
     def n(self) -> int:
         return len(self.eigenvalues) + 1
+
+    @property
+    def total(self) -> float:
+        """Σw, or N: the precision of the level is ζ times it."""
+        return float(self.n) if self.weights is None else float(self.weights.sum())
 
     @property
     def gamma_max(self) -> float:
@@ -289,7 +301,7 @@ class CentredSpectrum:
 
     @property
     def log_constant(self) -> float:
-        return log_constant(self.n)
+        return log_constant(self.n, self.weights)
 
     @property
     def rank(self) -> int:
@@ -297,19 +309,27 @@ class CentredSpectrum:
         return int(np.sum(self.eigenvalues > ROUNDING * self.kernel_norm))
 
     @classmethod
-    def from_kernel_matrix(cls, K: Array, y: Array) -> CentredSpectrum:
-        """Decompose the kernel matrix Ω of shape (N, N) with targets y of shape (N,)."""
-        A, t, v, tau = centre_and_reflect(K, y)
+    def from_kernel_matrix(cls, K: Array, y: Array, weights: Array | None = None) -> CentredSpectrum:
+        """Decompose the kernel matrix Ω of shape (N, N) with targets y, and weights if any, of shape (N,)."""
+        A, t, v, tau = centre_and_reflect(K, y, weights)
         eigenvalues, U = eigh(A, lower=True, driver="evd", overwrite_a=True, check_finite=False)
-        kernel_norm = max(float(np.sqrt(squared_norm(K))), TINY)
-        eigenvalues = without_rounding(eigenvalues, kernel_norm)
-        V = back_from_complement(U, v, tau)
-        return cls(eigenvalues, V, product(U.T, t), float(np.mean(y)), K.mean(axis=1), kernel_norm)
+        norm = max(float(np.sqrt(squared_norm(K))), TINY) * (1.0 if weights is None else float(weights.max()))
+        eigenvalues, V = without_rounding(eigenvalues, norm), back_from_complement(U, v, tau)
+        means = K.mean(axis=1)
+        if weights is not None:
+            V *= np.sqrt(weights)[:, None]
+            means = product(np.ascontiguousarray(K), weights / weights.sum())
+        return cls(eigenvalues, V, product(U.T, t), float(weighted_mean(y, weights)), means, norm, weights)
 
     def with_targets(self, y: Array) -> CentredSpectrum:
         """The same kernel matrix with other targets: no new decomposition."""
         y = np.asarray(y, dtype=float)
-        return replace(self, t=self.vectors.T @ y, y_mean=float(y.mean()))
+        return replace(self, t=self.vectors.T @ y, y_mean=float(weighted_mean(y, self.weights)))
+
+    def at_points(self, a: Array) -> Array:
+        """The centred function of coefficients a of shape (…, N − 1) at the points, of shape (…, N)."""
+        values = a @ self.vectors.T
+        return np.asarray(values if self.weights is None else values / self.weights)
 
     def sums(self, gamma: Array, target: int | AnyArray = 0) -> SpectralSums:
         """The sums for each γ; there is one set of targets, number 0."""

@@ -84,6 +84,7 @@ def design_shared(
     code: Array,
     kernel: Kernel,
     *,
+    weights: Array | None = None,
     refine: bool,
     occam: bool,
     prior_sd: tuple[float, float],
@@ -99,6 +100,8 @@ def design_shared(
         Numbers of the classes, rows of the code book.
     code : array of shape (M, L)
     kernel : Kernel
+    weights : array of shape (N,), optional
+        Of the points.
     refine : bool
         Whether its parameters go to the maximum of the sum of the members' evidences.
     occam : bool
@@ -108,13 +111,13 @@ def design_shared(
     seed : int
         Chooses subsets in the search.
     """
-    tasks = tasks_of(code, labels)
+    tasks = tasks_of(code, labels, weights)
     require_matrices(
         max(len(t.rows) for t in tasks), _MATRICES + len(tasks), 'Design on a random subset, or use coding="ovo".'
     )
     refinement = None
     if refine:
-        objective = SharedObjective(X, tasks, occam, prior_sd)
+        objective = SharedObjective(X, tasks, occam, prior_sd, weights)
         refinement = refine_shared(kernel, objective, labels, code, seed)
         kernel = refinement.kernel
     bar = tqdm(tasks, desc="members", disable=None if len(tasks) > 1 else True, leave=False)

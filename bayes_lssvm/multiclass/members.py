@@ -76,6 +76,7 @@ def fit_members(
     labels: AnyArray,
     code: Array,
     *,
+    weights: Array | None = None,
     n_jobs: int | None = None,
     folder: str | Path | None = None,
     keeper: Keeper | None = None,
@@ -89,6 +90,8 @@ def fit_members(
     labels : array of int of shape (N,)
         Numbers of the classes, rows of the code book.
     code : array of shape (M, L)
+    weights : array of shape (N,), optional
+        Of the rows; each member is fitted with those of its own.
     n_jobs : int, optional
         Processes, as in joblib.
     folder : path, optional
@@ -114,8 +117,9 @@ def fit_members(
     for bit, column in enumerate(code.T):
         rows = np.flatnonzero(column[labels] != 0)
         y = column[labels[rows]].astype(int)
-        key = f"member-{bit:04d}-{_key(estimator, X[rows], y)}"
-        jobs[key] = delayed(_fit_one)(bit, key, clone(estimator), X[rows], y, folder, keeper)
+        own = () if weights is None else (weights[rows],)
+        key = f"member-{bit:04d}-{_key(estimator, X[rows], y, *own)}"
+        jobs[key] = delayed(_fit_one)(bit, key, clone(estimator), (X[rows], y, *own), folder, keeper)
     members: list[Any] = [None] * len(jobs)
     complaints: list[Complaint] = []
     with tqdm(total=len(jobs), desc="members", disable=None, leave=False) as bar:
@@ -147,17 +151,19 @@ def _as_they_come(jobs: dict[str, Any], n_jobs: int | None, folder: str | Path |
 
 
 def _fit_one(
-    bit: int, key: str, estimator: Any, X: Array, y: AnyArray, folder: str | Path | None, keeper: Keeper | None
+    bit: int, key: str, estimator: Any, data: tuple[AnyArray, ...], folder: str | Path | None, keeper: Keeper | None
 ) -> _Fitted:
+    X, y, *weights = data
+    settings = {"sample_weight": weights[0]} if weights else {}
     with heard() as said:
         if folder is None or keeper is None:
-            member = estimator.fit(X, y)
+            member = estimator.fit(X, y, **settings)
         else:
             path = Path(folder) / f"{key}.npz"
             member = _found(path, key, keeper)
             if member is None:
                 with heard() as own:
-                    member = estimator.fit(X, y)
+                    member = estimator.fit(X, y, **settings)
                 own_words = [[warning.category.__name__, warning.message] for warning in own]
                 write_state(keeper.state_of(member) | State({"member": key, "warnings": own_words}, {}), path)
                 said += own
@@ -181,11 +187,11 @@ def _found(path: Path, key: str, keeper: Keeper) -> Any:
     return member
 
 
-def _key(estimator: Any, X: Array, y: AnyArray) -> str:
+def _key(estimator: Any, *data: AnyArray) -> str:
     """A name that changes with the data, the settings and the versions."""
     versions = provenance(settings={}, data=())["versions"]
     settings = f"{type(estimator).__qualname__} {estimator.get_params()!r} {versions!r}"
-    return hashlib.sha256((data_hash(X, y) + settings).encode()).hexdigest()[:16]
+    return hashlib.sha256((data_hash(*data) + settings).encode()).hexdigest()[:16]
 
 
 def has_ratio(member: Any) -> bool:

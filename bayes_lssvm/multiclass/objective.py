@@ -40,11 +40,14 @@ class Task:
         Their training points.
     targets : array of shape (n, B)
         ±1.
+    weights : array of shape (n,) or None
+        Of the points.
     """
 
     bits: tuple[int, ...]
     rows: AnyArray
     targets: Array
+    weights: Array | None = None
 
     def spectrum(self, K: Array, X: Array) -> CentredSpectrum:
         """The spectrum with the first member's targets, from Ω and the task's inputs X of shape (n, d).
@@ -53,14 +56,14 @@ class Task:
         the upper end of its range, 1/γ is hardly above it, and the evidence would have it in its fourth digit.
         """
         y = self.targets[:, 0]
-        repeats = repeated_inputs(group_equal_inputs(X, y))
+        repeats = repeated_inputs(group_equal_inputs(X, y, self.weights))
         if repeats is None:
-            return decomposed(K, y)
+            return decomposed(K, y, weights=self.weights)
         first = np.unique(repeats.group, return_index=True)[1]
         return decomposed(K[np.ix_(first, first)], y, repeats)
 
 
-def tasks_of(code: Array, labels: AnyArray, *, whole: bool = True) -> tuple[Task, ...]:
+def tasks_of(code: Array, labels: AnyArray, weights: Array | None = None, *, whole: bool = True) -> tuple[Task, ...]:
     """The members of a code book for the numbers of the classes, of shape (N,), grouped by their training points.
 
     With `whole=False`, bits for which one side or the third point is missing, as in a subset, are left out.
@@ -76,7 +79,7 @@ def tasks_of(code: Array, labels: AnyArray, *, whole: bool = True) -> tuple[Task
             two_sided = (np.abs(targets.sum(axis=0)) < len(rows)) & (len(rows) >= 3)
             bits, targets = [b for b, kept in zip(bits, two_sided, strict=True) if kept], targets[:, two_sided]
         if bits:
-            found.append(Task(tuple(bits), rows, targets))
+            found.append(Task(tuple(bits), rows, targets, None if weights is None else weights[rows]))
     return tuple(found)
 
 
@@ -91,12 +94,15 @@ class SharedObjective:
     occam : bool
     prior_sd : pair of floats
         Prior widths of log μ and log ζ.
+    weights : array of shape (N,), optional
+        Those of the tasks, for all points.
     """
 
     X: Array
     tasks: tuple[Task, ...]
     occam: bool
     prior_sd: tuple[float, float]
+    weights: Array | None = None
 
     @property
     def n_members(self) -> int:
@@ -109,7 +115,7 @@ class SharedObjective:
         for task in self.tasks:
             K = kernel(self.X[task.rows])
             check_positive_semidefinite(kernel, K)
-            for result in optimise_all(TridiagonalReduction.from_kernel_matrix(K, task.targets)):
+            for result in optimise_all(TridiagonalReduction.from_kernel_matrix(K, task.targets, task.weights)):
                 total += self._value(result) - (BOUNDARY_MARGIN if result.at_boundary else 0.0)
         return total
 

@@ -19,8 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base.typing import Array
+from ..base.weights import counted, row_count, weighted_mean
 from ..kernels import Kernel, check_positive_semidefinite
-from ..levels.level1 import BLOCK_DOUBLES, ClassMoments
+from ..levels.level1 import BLOCK_DOUBLES, ClassMoments, one_of_each
 from ..levels.level3 import HasLevel3, Level3, evaluate
 from ..levels.logistic_map import LogisticMap
 from ..levels.moderation import class_log_odds, softmax_log_odds, target_log_odds, within_range
@@ -105,23 +106,23 @@ class SharedPosterior:
         cls, kernel: Kernel, X: Array, task: Task, *, occam: bool, prior_sd: tuple[float, float]
     ) -> SharedPosterior:
         """Levels 1 to 3 for all members of a task."""
-        K, Y = kernel(X), task.targets
+        K, Y, means = kernel(X), task.targets, weighted_mean(task.targets, task.weights)
         check_positive_semidefinite(kernel, K)
         spectrum = task.spectrum(K, X)
-        T = product(spectrum.vectors.T, np.ascontiguousarray(Y - Y.mean(axis=0)))  # [N-1, B]
-        each = [replace(spectrum, t=t, y_mean=float(y.mean())) for t, y in zip(T.T, Y.T, strict=True)]
+        T = product(spectrum.vectors.T, np.ascontiguousarray(Y - means))  # [N-1, B]
+        each = [replace(spectrum, t=t, y_mean=float(mean)) for t, mean in zip(T.T, means, strict=True)]
         level3 = [evaluate(member, prior_sd=prior_sd) for member in each]
         s = np.array([1.0 / found.level2.gamma for found in level3])
         alpha = product(spectrum.vectors, T / (spectrum.eigenvalues[:, None] + s))  # [N, B]
-        intercept = Y.mean(axis=0) - spectrum.kernel_means @ alpha
-        weights = _class_weights(Y)
+        intercept = means - spectrum.kernel_means @ alpha
+        weights = _class_weights(Y, task.weights)
         class_rows = product(K, weights)
         outputs = product(K, alpha)
         projected = np.einsum("ij,ij->j", weights, np.hstack([outputs, outputs]))
         half = len(s)
         deviations = outputs - np.where(Y > 0, projected[:half], projected[half:])
-        scatter = np.einsum("ij,ij->j", deviations, deviations)
-        left = np.array([len(Y) - found.level2.gamma_eff for found in level3])
+        scatter = counted(task.weights, len(Y)) @ deviations**2
+        left = np.array([row_count(task.weights, len(Y)) - found.level2.gamma_eff for found in level3])
         zeta_star = np.maximum(left, 1e-100) / np.maximum(scatter, 1e-200)  # finite, as in `ClassCentres`
         members = tuple(
             SharedMember(bit, kernel, level3[k], alpha[:, k], float(intercept[k]), float(zeta_star[k]), occam)
@@ -193,7 +194,7 @@ class SharedPosterior:
     def _class_ratios(self, block: _Block) -> Array:
         """Paper 0's form (3.16)."""
         count = len(self.members)
-        weights = _class_weights(self.targets)
+        weights = _class_weights(self.targets, self.spectrum.weights)
         squared = block.diagonal[:, None] - 2.0 * product(block.theta, weights) + self.class_norms  # [n, 2B]
         projected, own = self._project(block)
         variances = np.hstack(
@@ -216,7 +217,7 @@ class SharedPosterior:
         ratios = np.empty_like(variance)
         for k, member in enumerate(self.members):
             z, v = block.outputs[:, k], variance[:, k]
-            frequency = float(np.mean(self.targets[:, k] > 0))
+            frequency = float(weighted_mean(self.targets[:, k] > 0, self.spectrum.weights))
             prior = float(np.log(frequency) - np.log1p(-frequency))
             if moderation == "target":
                 ratios[:, k] = target_log_odds(z, v, member.zeta_)
@@ -230,19 +231,21 @@ class SharedPosterior:
     def _maps(self) -> list[LogisticMap]:
         """The map of each member from its leave-one-out outputs, y_i − α_i/(C⁻¹)_ii (paper 1, eq 12)."""
         diagonal = product(self.spectrum.vectors**2, np.ascontiguousarray(self._inverse))  # (C⁻¹)_ii of shape (N, B)
-        found = []
+        weights, found = self.spectrum.weights, []
         for k, member in enumerate(self.members):
-            outputs = self.targets[:, k] - self._alpha[:, k] / diagonal[:, k]
-            variances = np.maximum(1.0 / diagonal[:, k] - 1.0 / member.gamma_, 0.0) / member.mu_
-            found.append(LogisticMap.fit(outputs, variances, self.targets[:, k]))
+            noise = 1.0 / (member.gamma_ * (np.ones(len(self.X)) if weights is None else weights))
+            variances = np.maximum(1.0 / diagonal[:, k] - noise, 0.0) / member.mu_
+            residuals, variances = one_of_each(self._alpha[:, k] / diagonal[:, k], variances, weights, member.zeta_)
+            found.append(LogisticMap.fit(self.targets[:, k] - residuals, variances, self.targets[:, k], weights))
         return found
 
     def _latent_variance(self, block: _Block) -> Array:
         """σ_z² of each member, of shape (n, B) (eq 12, its sign mended)."""
-        means = self.spectrum.kernel_means
-        squared = block.diagonal - 2.0 * block.theta.mean(axis=1) + means.mean()  # ‖φ(x) − m̂_Υ‖²
+        means, weights = self.spectrum.kernel_means, self.spectrum.weights
+        level = weighted_mean(block.theta.T, weights)
+        squared = block.diagonal - 2.0 * level + weighted_mean(means, weights)  # ‖φ(x) − m̂_Υ‖²
         about = self._variance(*self._project(block), squared[:, None], means[:, None])
-        return about + 1.0 / (len(self.X) * self._of_members("zeta_"))
+        return about + 1.0 / (self.spectrum.total * self._of_members("zeta_"))
 
     def latent_moments(self, X: Array) -> tuple[Array, Array]:
         """Mean z_MP and variance σ_z² of each member's output at each row of X, each of shape (n, B)."""
@@ -250,7 +253,7 @@ class SharedPosterior:
         return np.concatenate([z for z, _ in blocks]), np.concatenate([variance for _, variance in blocks])
 
 
-def _class_weights(targets: Array) -> Array:
+def _class_weights(targets: Array, weights: Array | None = None) -> Array:
     """Columns that average over the points of class +1 of each member, then over those of class −1; (N, 2B)."""
-    sides = np.hstack([targets > 0, targets <= 0])
+    sides = np.hstack([targets > 0, targets <= 0]) * (1.0 if weights is None else weights[:, None])
     return np.asarray(sides / sides.sum(axis=0))

@@ -90,12 +90,13 @@ def _ordered(
     """The objective, labels and code as a search sees them, whatever the order of rows, columns and classes."""
     classes = canonical_classes(objective.X, labels)
     labels = np.argsort(classes)[labels]
-    search = OrderedSearch.of(objective.X, labels.astype(float), kernel)
+    search = OrderedSearch.of(objective.X, labels.astype(float), kernel, objective.weights)
     code = code[classes]
     code = code * np.array([column[np.flatnonzero(column)[0]] for column in code.T])  # signs carry no meaning
     code, labels = code[:, np.lexsort(code)], labels[search.order.rows]
-    inputs = search.order.inputs(objective.X)
-    return search, replace(objective, X=inputs, tasks=tasks_of(code, labels)), labels, code
+    inputs, weights = search.order.inputs(objective.X), objective.weights
+    weights = None if weights is None else weights[search.order.rows]
+    return search, replace(objective, X=inputs, tasks=tasks_of(code, labels, weights), weights=weights), labels, code
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,9 @@ def _subset(
     if len(labels) <= max(size, SUBSET):
         return objective
     chosen = spread_subset(labels, size, rng)
-    return replace(objective, X=objective.X[chosen], tasks=tasks_of(code, labels[chosen], whole=False))
+    weights = None if objective.weights is None else objective.weights[chosen]
+    tasks = tasks_of(code, labels[chosen], weights, whole=False)
+    return replace(objective, X=objective.X[chosen], tasks=tasks, weights=weights)
 
 
 def _best(objective: SharedObjective, kernel: Kernel, climbs: list[_Climb]) -> _Climb:

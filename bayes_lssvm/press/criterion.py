@@ -225,12 +225,12 @@ class PressObjective:
         labels = np.sign(self.y)
 
         def cost(residuals: Array) -> tuple[float, Array]:
-            value, slopes = left_out_cost(labels - residuals, labels)
+            value, slopes = left_out_cost(labels - residuals, labels, self.w)
             return value, -slopes
 
         K = self.matrix(kernel, gamma)
         step = left_out_derivative(K, self.y, gamma, self.w, cost, bias=self.bias)
-        own = default_prior(kernel, self.X, labels, classes=True).components(len(kernel.log_params))[2:]
+        own = default_prior(kernel, self.X, labels, classes=True, weights=self.w).components(len(kernel.log_params))[2:]
         point = np.append(np.log(gamma), kernel.log_params)
         penalty = -sum(float(p.log_density(x)) for p, x in zip((_GAMMA_PRIOR, *own), point, strict=True))
         slope = np.append(step.along_log_gamma, kernel.contract(self.X, step.matrix, K))

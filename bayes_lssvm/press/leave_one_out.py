@@ -15,6 +15,10 @@ follow:
     α = W^½ V (λ + 1/γ)⁻¹ Vᵀ W^½ y,     (C⁻¹)_ii = w_i Σ_k V_ik² / (λ_k + 1/γ).
 
 The predictive distribution of the left-out target is Normal(ŷ_i^(−i), 1/(μ (C⁻¹)_ii)), its noise 1/(ζw_i) included.
+A row of weight w_i that counts w_i equal ones loses one of them and keeps u = w_i − 1. With v = (1/(C⁻¹)_ii −
+1/(γw_i))/μ, the variance of the function without the row, Bayes' rule for the rest gives
+
+    y_i − ŷ_i = r_i/(1 + ζuv),     var = v/(1 + ζuv).
 The Gaussian process with covariance K/μ and noise 1/ζ is the case without bias, ridge regression that of the linear
 kernel with γ = 1/penalty.
 """
@@ -29,6 +33,7 @@ from scipy.special import expit
 
 from ..base.errors import require_positive
 from ..base.typing import Array
+from ..levels.level1 import one_of_each
 from ..linalg.blas import fortran_copy, product
 from ..linalg.factor import Factor, not_positive_definite, require_total
 from ..linalg.reduction import back_from_complement, on_complement, without_rounding
@@ -103,6 +108,15 @@ class LeaveOneOut:
         """Variance of the function at each left-out point: that of the target less the noise 1/(ζw_i)."""
         noise = 1.0 / (_column(self.mu) * _column(self.gamma) * self.weights)
         return np.maximum(self.variances - noise, 0.0)
+
+    def one_of_each(self) -> tuple[Array, Array]:
+        """Outputs and variances of the function where each row loses one of the rows that its weight counts.
+
+        Rows of weights that are no whole numbers are left out as a whole.
+        """
+        zeta = _column(self.mu) * _column(self.gamma)
+        residuals, variances = one_of_each(self.residuals, self.latent_variances, self.weights, zeta)
+        return self.targets - residuals, variances
 
     @property
     def error_rate(self) -> Array:
@@ -292,10 +306,11 @@ class LeaveOneOutSpectrum:
 
     @classmethod
     def from_spectrum(cls, spectrum: CentredSpectrum) -> LeaveOneOutSpectrum:
-        """The decomposition that levels 2 and 3 have made, for points of equal weight and a bias."""
-        y = product(spectrum.vectors, spectrum.t) + spectrum.y_mean
-        ones = np.ones(spectrum.n)
-        return cls(spectrum.eigenvalues, spectrum.vectors, y, ones, spectrum.y_mean, spectrum.kernel_means)
+        """The decomposition that levels 2 and 3 have made, for a bias."""
+        y = spectrum.at_points(spectrum.t) + spectrum.y_mean
+        w = np.ones(spectrum.n) if spectrum.weights is None else spectrum.weights
+        vectors = spectrum.vectors / np.sqrt(w)[:, None]
+        return cls(spectrum.eigenvalues, vectors, y, w, spectrum.y_mean, spectrum.kernel_means)
 
     def at(self, gammas: float | Array, *, mu: float | None = None) -> LeaveOneOut:
         """Leave-one-out for each γ: arrays of shape (G, N), or (N,) for one number.

@@ -327,6 +327,9 @@ def test_in_a_pipeline_and_with_one_input(relevant):
     assert isinstance(pipe[-1].kernel_, ARD)
 
 
+_REPEATS = "check_sample_weight_equivalence_on_dense_data"
+
+
 @pytest.mark.filterwarnings("ignore::bayes_lssvm.BayesLSSVMWarning")  # the checks fit noise and separable classes
 @pytest.mark.parametrize(
     "estimator",
@@ -339,7 +342,9 @@ def test_in_a_pipeline_and_with_one_input(relevant):
     ids=str,
 )
 def test_estimators_pass_the_checks_of_scikit_learn(estimator):
-    results = check_estimator(estimator, on_skip=None, on_fail=None)
+    # PRESS leaves whole rows out, not one of those that a weight counts; "ecoc" numbers classes by their rows
+    own = {} if estimator.get_params().get("coding") == "ova" else {_REPEATS: "rows are counted, not weights"}
+    results = check_estimator(estimator, on_skip=None, on_fail=None, expected_failed_checks=own)
     assert not [(r["check_name"], repr(r["exception"])) for r in results if r["status"] == "failed"]
 
 

@@ -1,0 +1,170 @@
+"""`sample_weight` in the estimators: what weights mean, what they equal, and what bad ones get."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.ensemble import BaggingRegressor
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import bayes_lssvm
+from bayes_lssvm import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR
+from bayes_lssvm.multiclass import MulticlassLSSVC
+
+NEW = np.random.default_rng(9).normal(size=(15, 2))
+
+
+@pytest.fixture(scope="module")
+def waves():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 2))
+    y = np.sin(2.0 * X[:, 0]) + 0.3 * rng.normal(size=40)
+    return X, y, rng.integers(0, 4, 40).astype(float)
+
+
+def targets_of(estimator, y):
+    return y if sklearn.base.is_regressor(estimator) else np.digitize(y, [-0.4, 0.4][: _classes(estimator) - 1])
+
+
+def _classes(estimator):
+    return 3 if isinstance(estimator, MulticlassLSSVC) else 2
+
+
+def outputs(model):
+    if hasattr(model, "predict_proba"):
+        return model.predict_proba(NEW)
+    return model.decision_function(NEW) if hasattr(model, "decision_function") else model.predict(NEW)
+
+
+ALL = [
+    LSSVC(gamma=2.0),
+    LSSVR("poly2", gamma=2.0, solver="spectral"),
+    LSSVR(gamma=2.0, solver="cg"),
+    BayesianLSSVC(),
+    BayesianLSSVC(moderation="class"),
+    BayesianLSSVC(prior="flat", moderation="target"),
+    BayesianLSSVC(criterion="press"),
+    BayesianLSSVR(),
+    BayesianLSSVR(occam=False),
+    MulticlassLSSVC("linear", shared_kernel=True),
+    MulticlassLSSVC(),
+]
+
+
+@pytest.mark.filterwarnings("ignore::bayes_lssvm.base.errors.BayesLSSVMWarning")
+@pytest.mark.parametrize("estimator", ALL, ids=str)
+def test_weight_zero_is_the_row_left_out(estimator, waves):
+    X, y, counts = waves
+    y, weights = targets_of(estimator, y), 0.5 * counts
+    one = outputs(sklearn.clone(estimator).fit(X, y, sample_weight=weights))
+    kept = weights > 0
+    other = outputs(sklearn.clone(estimator).fit(X[kept], y[kept], sample_weight=weights[kept]))
+    np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+# The papers' rule and PRESS count repeated rows as measurements, which a weight is not.
+@pytest.mark.filterwarnings("ignore::bayes_lssvm.base.errors.BayesLSSVMWarning")
+@pytest.mark.parametrize("estimator", [ALL[i] for i in (0, 1, 2, 3, 4, 7, 10)], ids=str)
+def test_a_whole_weight_is_the_row_repeated(estimator, waves):
+    X, y, counts = waves
+    y, times = targets_of(estimator, y), counts.astype(int)
+    one = sklearn.clone(estimator).fit(X, y, sample_weight=counts)
+    other = sklearn.clone(estimator).fit(X.repeat(times, axis=0), y.repeat(times))
+    np.testing.assert_allclose(outputs(one), outputs(other), rtol=1e-7, atol=1e-8)
+    if isinstance(one, BayesianLSSVR):
+        assert [one.mu_, one.zeta_, one.log_evidence_] == pytest.approx([other.mu_, other.zeta_, other.log_evidence_])
+        for a, b in zip(one.predict(NEW, return_std=True), other.predict(NEW, return_std=True), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-7)
+
+
+def test_only_ratios_of_precisions_matter(waves):
+    """In other units of the noise ζ is another, and its prior, Normal(·, 3) in log ζ, moves it by a little."""
+    X, y, counts = waves
+    weights = counts + 0.3
+    one = BayesianLSSVR(prior="flat").fit(X, y, sample_weight=weights)
+    other = BayesianLSSVR(prior="flat").fit(X, y, sample_weight=0.1 * weights)
+    np.testing.assert_allclose(one.predict(NEW), other.predict(NEW), rtol=1e-6)
+    assert other.zeta_ == pytest.approx(10.0 * one.zeta_, rel=1e-6)
+    assert other.log_evidence_ == pytest.approx(one.log_evidence_, abs=1e-6)
+
+
+def test_known_noise_is_weighed(waves):
+    """Rows of a hundredfold noise variance hardly disturb a fit that knows of it."""
+    rng = np.random.default_rng(3)
+    X = np.linspace(-3.0, 3.0, 120)[:, None]
+    noise = np.where(rng.random(120) < 0.5, 0.1, 1.0)
+    y = np.sin(2.0 * X[:, 0]) + noise * rng.normal(size=120)
+    truth = np.sin(2.0 * X[:, 0])
+    plain = BayesianLSSVR().fit(X, y)
+    weighted = BayesianLSSVR().fit(X, y, sample_weight=noise**-2.0)
+    assert (
+        np.sqrt(np.mean((weighted.predict(X) - truth) ** 2)) < 0.05 < np.sqrt(np.mean((plain.predict(X) - truth) ** 2))
+    )
+    assert weighted.zeta_ == pytest.approx(1.0, rel=0.3)
+    assert weighted.log_evidence_ > plain.log_evidence_ + 20.0
+
+
+def test_a_bootstrap_is_no_interpolation(waves):
+    """Copies of rows speak of the function, not of a noise of zero."""
+    X, y, _ = waves
+    rows = np.random.default_rng(0).integers(0, 40, 40)
+    model = BayesianLSSVR().fit(X[rows], y[rows])
+    assert model.level3_.level2.status == "interior"
+    assert 1.0 / np.sqrt(model.zeta_) == pytest.approx(0.3, abs=0.15)
+    bagged = BaggingRegressor(BayesianLSSVR(), n_estimators=3, random_state=0).fit(X, y)
+    assert bagged.score(X, y) > 0.6
+
+
+@pytest.mark.filterwarnings("ignore::bayes_lssvm.base.errors.BayesLSSVMWarning")
+@pytest.mark.parametrize("estimator", [BayesianLSSVC(), BayesianLSSVR(), BayesianLSSVC(shared_kernel=True)], ids=str)
+def test_weighted_models_are_saved(estimator, waves, tmp_path):
+    X, y, counts = waves
+    y = np.digitize(y, [-0.4, 0.4]) if estimator.get_params().get("shared_kernel") else targets_of(estimator, y)
+    model = estimator.fit(X, y, sample_weight=counts + 0.5)
+    again = bayes_lssvm.load(model.save(tmp_path / "model.npz"))
+    np.testing.assert_allclose(outputs(again), outputs(model), rtol=1e-10)
+
+
+def test_metadata_routing(waves):
+    X, y, counts = waves
+    weights = counts + 0.5
+    model = make_pipeline(StandardScaler(), LSSVR()).fit(X, y, lssvr__sample_weight=weights)
+    assert not np.allclose(model.predict(NEW), make_pipeline(StandardScaler(), LSSVR()).fit(X, y).predict(NEW))
+    with sklearn.config_context(enable_metadata_routing=True):
+        own = LSSVR().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        search = GridSearchCV(own, {"gamma": [1.0, 10.0]}, cv=3).fit(X, y, sample_weight=weights)
+    best = search.best_estimator_
+    again = LSSVR(gamma=best.gamma).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(best.predict(NEW), again.predict(NEW), rtol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", [LSSVC(), LSSVR(), BayesianLSSVC(), BayesianLSSVR(), MulticlassLSSVC()], ids=str)
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [(-1.0, "must not be negative"), (np.nan, "must be finite"), ("short", "one number for each"), (0.0, "leaves no")],
+)
+def test_bad_weights_get_a_sentence(estimator, bad, words, waves):
+    X, y, _ = waves
+    y = targets_of(estimator, y)
+    weights = np.ones(39) if bad == "short" else np.zeros(40) if bad == 0.0 else np.r_[np.ones(39), bad]
+    with pytest.raises(ValueError, match=words):
+        estimator.fit(X, y, sample_weight=weights)
+
+
+def test_too_few_rows_of_positive_weight(waves):
+    X, y, _ = waves
+    with pytest.raises(ValueError, match="At least 3 data points of positive weight"):
+        BayesianLSSVR().fit(X, y, sample_weight=np.r_[1.0, 2.0, np.zeros(38)])
+
+
+def test_precomputed_matrices_take_weights_but_no_zeros(waves):
+    X, y, counts = waves
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    one = LSSVR("precomputed").fit(K, y, sample_weight=counts + 0.5)
+    other = LSSVR(bayes_lssvm.kernels.RBF(1.0), standardise=False).fit(X, y, sample_weight=counts + 0.5)
+    np.testing.assert_allclose(one.predict(K), other.predict(X), rtol=1e-9)
+    with pytest.raises(ValueError, match="leave them out of the rows and the columns"):
+        LSSVR("precomputed").fit(K, y, sample_weight=counts)
