@@ -1,4 +1,4 @@
-"""Weighted rows, noise precision ζw_i: densities, posteriors and leave-one-out against other derivations and packages."""
+"""Weighted rows, noise precision ζw_i: densities, posteriors and leave-one-out, each derived another way."""
 
 from __future__ import annotations
 

@@ -140,4 +140,4 @@ def _lssvms(
         "weighted_log_evidence": weighted.log_evidence,
         "weights": [float(q) for q in np.quantile(noise.train, [0.05, 0.5, 0.95])],
     }
-    return Forecast(mean, sd), Forecast(z, np.sqrt(variance + 1.0 / (weighted.zeta * noise.new))), facts
+    return Forecast(mean, sd), Forecast(z, np.sqrt(variance + 1.0 / (weighted.posterior.zeta * noise.new))), facts
