@@ -13,7 +13,7 @@ import numpy as np
 
 from .typing import AnyArray, Array
 
-__all__ = ["are_counts", "check_weights", "counted", "row_count", "weighted_mean"]
+__all__ = ["are_counts", "check_weights", "counted", "one_of_each", "row_count", "weighted_mean"]
 
 _LARGEST_RATIO = 1e12
 
@@ -66,3 +66,15 @@ def counted(weights: Array | None, n: int) -> Array:
 def weighted_mean(y: AnyArray, weights: Array | None) -> Any:
     """The mean over the rows."""
     return np.mean(y, axis=0) if weights is None else np.average(y, axis=0, weights=weights)
+
+
+def one_of_each(residuals: Array, variances: Array, weights: Array | None, zeta: Any) -> tuple[Array, Array]:
+    """Residuals and variances of rows that lose one of the w_i equal rows they stand for, from those without the row.
+
+    Where weights are whole numbers, u = w_i − 1 rows stay, and Bayes' rule for them divides both by 1 + ζuv, v the
+    variance of the function without the row. Rows of any other weights are left out as a whole.
+    """
+    if weights is None or not are_counts(weights):
+        return residuals, variances
+    shrink = 1.0 + zeta * (weights - 1.0) * variances
+    return residuals / shrink, variances / shrink

@@ -23,14 +23,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import blas
 
 from ..base.errors import require_positive
 from ..base.typing import AnyArray, Array
-from ..base.weights import are_counts, row_count, weighted_mean
+from ..base.weights import one_of_each, row_count, weighted_mean
 from ..kernels import Kernel
 from ..linalg.blas import fortran_copy, product
 from ..linalg.factor import Factor
@@ -90,18 +90,6 @@ class PrimalPosterior:
         """Draws of [w; b], of shape (n_samples, n_f + 1)."""
         mean = np.append(self.w, self.b)
         return rng.multivariate_normal(mean, self.covariance, size=n_samples, method="cholesky")
-
-
-def one_of_each(residuals: Array, variances: Array, weights: Array | None, zeta: Any) -> tuple[Array, Array]:
-    """Residuals and variances of rows that lose one of the w_i equal rows they stand for, from those without the row.
-
-    Where weights are whole numbers, u = w_i − 1 rows stay, and Bayes' rule for them divides both by 1 + ζuv, v the
-    variance of the function without the row. Rows of any other weights are left out as a whole.
-    """
-    if weights is None or not are_counts(weights):
-        return residuals, variances
-    shrink = 1.0 + zeta * (weights - 1.0) * variances
-    return residuals / shrink, variances / shrink
 
 
 class ClassMoments(NamedTuple):

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base.typing import Array
-from ..base.weights import counted, row_count, weighted_mean
+from ..base.weights import counted, one_of_each, row_count, weighted_mean
 from ..kernels import Kernel, check_positive_semidefinite
-from ..levels.level1 import BLOCK_DOUBLES, ClassMoments, one_of_each
+from ..levels.level1 import BLOCK_DOUBLES, ClassMoments
 from ..levels.level3 import HasLevel3, Level3, evaluate
 from ..levels.logistic_map import LogisticMap
 from ..levels.moderation import class_log_odds, softmax_log_odds, target_log_odds, within_range

@@ -33,7 +33,7 @@ from scipy.special import expit
 
 from ..base.errors import require_positive
 from ..base.typing import Array
-from ..levels.level1 import one_of_each
+from ..base.weights import one_of_each
 from ..linalg.blas import fortran_copy, product
 from ..linalg.factor import Factor, not_positive_definite, require_total
 from ..linalg.reduction import back_from_complement, on_complement, without_rounding
