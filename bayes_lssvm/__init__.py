@@ -29,6 +29,14 @@ if TYPE_CHECKING:
         NotPositiveSemidefiniteError,
         TiedOptimaWarning,
     )
+    from .displays import (
+        DecisionSurfaceDisplay,
+        EvidenceDisplay,
+        HyperposteriorDisplay,
+        LeftOutDisplay,
+        RelevanceDisplay,
+        ReliabilityDisplay,
+    )
     from .estimators import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR, FullyBayesianLSSVC, FullyBayesianLSSVR
     from .estimators.averaged import AveragedLSSVC, AveragedLSSVR
     from .estimators.comparing import Comparison, compare
@@ -52,6 +60,8 @@ __all__ = [
     "BayesianLSSVR",
     "Comparison",
     "ConstantFeatureWarning",
+    "DecisionSurfaceDisplay",
+    "EvidenceDisplay",
     "EvidenceDivergenceWarning",
     "EvidenceSelector",
     "FixedSizeLSSVC",
@@ -59,8 +69,10 @@ __all__ = [
     "FullyBayesianLSSVC",
     "FullyBayesianLSSVR",
     "HyperPosterior",
+    "HyperposteriorDisplay",
     "InterpolationWarning",
     "KernelSearch",
+    "LeftOutDisplay",
     "LogEvidence",
     "LongFitWarning",
     "MatrixTooLargeError",
@@ -68,6 +80,8 @@ __all__ = [
     "ModelTrust",
     "NoSignalWarning",
     "NotPositiveSemidefiniteError",
+    "RelevanceDisplay",
+    "ReliabilityDisplay",
     "SparseLSSVC",
     "TiedOptimaWarning",
     "TrustReport",
@@ -99,6 +113,14 @@ _HOMES = {
         "NotPositiveSemidefiniteError",
         "TiedOptimaWarning",
     ),
+    "displays": (
+        "DecisionSurfaceDisplay",
+        "EvidenceDisplay",
+        "HyperposteriorDisplay",
+        "LeftOutDisplay",
+        "RelevanceDisplay",
+        "ReliabilityDisplay",
+    ),
     "estimators.averaged": ("AveragedLSSVC", "AveragedLSSVR"),
     "estimators.classifier": ("BayesianLSSVC",),
     "estimators.comparing": ("Comparison", "compare"),
@@ -117,7 +139,18 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
-    *("base", "cli", "comparison", "datasets", "estimators", "evidence", "files", "kernel_search", "kernels"),
+    *(
+        "base",
+        "cli",
+        "comparison",
+        "datasets",
+        "displays",
+        "estimators",
+        "evidence",
+        "files",
+        "kernel_search",
+        "kernels",
+    ),
     *("fixed_size", "levels", "linalg"),
     *("marginal", "multiclass", "press", "priors", "sampling", "search", "selection"),
 )

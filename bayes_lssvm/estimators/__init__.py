@@ -14,9 +14,11 @@ __all__ = ["LSSVC", "LSSVR", "BayesianLSSVC", "BayesianLSSVR", "FullyBayesianLSS
 
 
 def __getattr__(name: str) -> Any:
-    """What `model.trust` and `model.marginalise` call; the one is built on the estimators, the other seldom needed."""
+    """What `model.trust`, `model.plot` and `model.marginalise` call; built on the estimators, or seldom needed."""
     if name == "trust":
         return import_module("bayes_lssvm.trust").trust
     if name == "marginalised":
         return import_module("bayes_lssvm.marginal.marginalise").with_surface
+    if name == "plot_model":
+        return import_module("bayes_lssvm.displays.choosing").plot_model
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -102,6 +103,20 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
             if not np.isfinite(own).all():
                 raise ValueError("The last column of K(new, train), K(x, x) of each new point, has to be finite.")
         return self.precomputed_.new_rows(validate_data(self, K, dtype=np.float64, reset=False), own)
+
+    def plot(self, kind: str | None = None, **options: Any) -> Any:
+        """Draw what the model found, with matplotlib, and return the display.
+
+        Parameters
+        ----------
+        kind : {"surface", "reliability", "left-out", "evidence", "relevance", "hyperposterior"} or None
+            By default the surface for one or two inputs, else the reliability of class probabilities or the
+            predictions of left-out rows.
+        **options
+            Those of the display's `from_estimator`: ax, X, y, features, … (`bayes_lssvm.displays`).
+        """
+        check_is_fitted(self, "standardiser_")
+        return sys.modules[__package__].plot_model(self, kind, **options)  # loaded when it is asked for
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

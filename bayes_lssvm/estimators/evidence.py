@@ -156,6 +156,14 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
 
         return of
 
+    def criterion_at(self, kernel: Kernel) -> float:
+        """The log of what the fit maximises, at another kernel: Laplace's evidence times the prior of its parameters.
+
+        For models with a prior (`has_prior`) of one target.
+        """
+        self._require_one_target("criterion_at", "use members_[i].criterion_at")
+        return self._objective()(kernel).evaluate(kernel).value
+
     def _new_inputs(self, X: Any) -> Array:
         """Standardised inputs, without the columns that were removed."""
         inputs = super()._new_inputs(X)

@@ -7,13 +7,44 @@ ordinary log odds are those of a left-out row.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from scipy.special import logit
 
 from ..base.typing import AnyArray, Array
 from ..levels.moderation import probabilities
+from ..press.leave_one_out import LeaveOneOut, leave_one_out
 from .binary import BinaryLSSVC
 from .classifier import BayesianLSSVC
+
+
+class LeftOutRows(NamedTuple):
+    """Probabilities of shape (N, M) of the training rows, their labels from 0 to M − 1, and their inputs."""
+
+    probabilities: Array
+    labels: AnyArray
+    inputs: Array
+
+
+def left_out_training(model: Any) -> LeftOutRows:
+    """The training rows of a `BayesianLSSVC` of two classes, in their order."""
+    if getattr(model, "multiclass_", None) is not None:
+        raise ValueError(
+            f"The model of {len(model.classes_)} classes does not know the order of its rows: give the training rows X "
+            "and y, and left_out=True."
+        )
+    if not hasattr(model, "left_out_log_odds"):
+        raise ValueError(f"{type(model).__name__} cannot leave its rows out in closed form: give X and y, new rows.")
+    odds = probabilities(model.left_out_log_odds())
+    return LeftOutRows(odds, (model.y_fit_ > 0).astype(int), model.X_fit_)
+
+
+def left_out_targets(model: Any) -> LeaveOneOut:
+    """The training rows of a `BayesianLSSVR`, each predicted by the model of the others (paper 1, eq 12)."""
+    if not hasattr(model, "X_fit_") or hasattr(model, "classes_"):
+        raise ValueError(f"{type(model).__name__} has no left-out predictions of real targets; BayesianLSSVR has.")
+    return leave_one_out(model.kernel_(model.X_fit_), model.y_fit_, model.gamma_, mu=model.mu_)
 
 
 def left_out_probabilities(model: BayesianLSSVC, X: Array, y: AnyArray) -> Array:
@@ -23,7 +54,7 @@ def left_out_probabilities(model: BayesianLSSVC, X: Array, y: AnyArray) -> Array
     """
     several = model.multiclass_
     if several is None:
-        return probabilities(model.left_out_log_odds())
+        return left_out_training(model).probabilities
     if not all(isinstance(member, BinaryLSSVC) for member in several.members_):
         raise ValueError(
             "Leave-one-out probabilities need LS-SVM members with a kernel each; use shared_kernel=False and no member."

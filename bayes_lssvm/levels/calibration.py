@@ -103,7 +103,7 @@ def calibration(probabilities: Array, labels: AnyArray, inputs: AnyArray | None 
     if claimed < _TOLD:
         return Calibration(float(gains.mean()), error, np.nan, 0, np.nan, ())
     twins = np.arange(n) if inputs is None else inputs
-    each_class = [_groups(probabilities[:, c], labels == c, twins, c) for c in tested]
+    each_class = [reliability_groups(probabilities[:, c], labels == c, twins, c) for c in tested]
     found = [(groups, *_chi2(groups)) for groups in each_class]
     groups, chi2, degrees = min(found, key=lambda each: float(chdtrc(each[2], each[1])))
     chance = min(1.0, len(found) * float(chdtrc(degrees, chi2)))
@@ -115,7 +115,7 @@ def _chi2(groups: tuple[Group, ...]) -> tuple[float, int]:
     return float(sum(group.deviate**2 for group in groups)), degrees
 
 
-def _groups(p: Array, happened: AnyArray, twins: AnyArray, label: int) -> tuple[Group, ...]:
+def reliability_groups(p: Array, happened: AnyArray, twins: AnyArray, label: int = 1) -> tuple[Group, ...]:
     """Rows in order of p, the mean of their twins', cut into groups of equal variance; what is equal stays together.
 
     Equal numbers of rows would make groups in which nothing is expected to happen where classes are easy to tell apart.

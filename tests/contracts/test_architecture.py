@@ -138,7 +138,7 @@ FLOORS = (
     ("comparison",),
     ("selection", "fixed_size"),
     ("estimators",),
-    ("trust", "files", "kernel_search"),
+    ("trust", "files", "kernel_search", "displays"),
     ("cli",),
 )
 # Modules in the library's root: its surface, its version, and the rooms of a single module.

@@ -1,0 +1,115 @@
+"""The evidence against a parameter of the kernel, μ and ζ at their best for each of its values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..base.errors import quiet
+from ..base.typing import Array
+from ..kernels import Kernel
+from ..levels.level3 import evidence_of
+from .canvas import BLUE, GREEN, GREY, VERMILION, Display
+
+_STYLES = ((BLUE, "-"), (VERMILION, "--"), (GREEN, ":"))
+
+
+class EvidenceDisplay(Display):
+    """Log evidence along one parameter of the kernel, from a third to three times its fitted value or as given.
+
+    Attributes
+    ----------
+    values : array of shape (n,)
+        Of the parameter.
+    curves : dict of str to array of shape (n,)
+        Log evidences: what the fit maximises, with MacKay's Occam factor (5.2), and without one.
+    fitted : float
+    ax_, figure_, lines_
+    """
+
+    def __init__(self, parameter: str, values: Array, curves: dict[str, Array], fitted: float) -> None:
+        self.parameter, self.values, self.curves, self.fitted = parameter, values, curves, fitted
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        parameter: int | str = 0,
+        values: Any = None,
+        n_points: int = 41,
+        ax: Any = None,
+        plot: bool = True,
+        **options: Any,
+    ) -> EvidenceDisplay:
+        """The evidence of a fitted `BayesianLSSVC` of two classes or `BayesianLSSVR`.
+
+        Parameters
+        ----------
+        parameter : int or str
+            Of the kernel, by its place or name.
+        values : array, optional
+            Where to look; by default `n_points` from a fifth to five times the fitted value. Each costs one reduction
+            of the kernel matrix, which takes O(N³).
+        """
+        if getattr(estimator, "multiclass_", None) is not None:
+            raise ValueError("The evidence is drawn for one binary model: give one of members_.")
+        kernel: Kernel = estimator.kernel_
+        names = kernel.param_names
+        if not names:
+            raise ValueError(f"{kernel!s} has no parameters along which to draw the evidence.")
+        place = names.index(parameter) if isinstance(parameter, str) else parameter
+        logs = np.asarray(kernel.log_params)
+        fitted = float(np.exp(logs[place]))
+        at = fitted * np.geomspace(0.2, 5.0, n_points) if values is None else np.asarray(values, dtype=float)
+        kernels = [_with(kernel, place, float(np.log(value))) for value in at]
+        display = cls(names[place], at, _curves(estimator, kernels), fitted)
+        return display.plot(ax, **options) if plot else display
+
+    def plot(self, ax: Any = None, *, depth: float = 30.0, **options: Any) -> EvidenceDisplay:
+        """Draw on `ax`, or on axes of its own, down to `depth` nats below the best; options go to `plot`."""
+        ax = self._on(ax)
+        self.lines_ = []
+        for (name, curve), (color, style) in zip(self.curves.items(), _STYLES, strict=False):
+            self.lines_ += ax.plot(self.values, curve, style, color=color, label=name, **options)
+        ax.axvline(self.fitted, color=GREY, lw=0.8)
+        top = max(float(np.nanmax(curve)) for curve in self.curves.values())
+        low = min(float(np.nanmin(curve)) for curve in self.curves.values())
+        ax.set_ylim(max(low, top - depth), top + 0.05 * min(depth, top - low))
+        ax.set(
+            xscale="log", xlabel=f"{_symbol(self.parameter)} (fitted: {self.fitted:.3g})", ylabel="log evidence (nats)"
+        )
+        ax.xaxis.set_major_locator(_ticks(self.values))
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_formatter("")
+        ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.0)
+        return self
+
+
+def _ticks(values: Array) -> Any:
+    from matplotlib.ticker import LogLocator
+
+    few = float(values.max() / values.min()) > 100.0
+    return LogLocator(subs=(1.0,) if few else (1.0, 2.0, 5.0))
+
+
+def _symbol(name: str) -> str:
+    return {"sigma": "kernel width σ"}.get(name, f"kernel parameter {name}")
+
+
+def _with(kernel: Kernel, place: int, value: float) -> Kernel:
+    logs = np.array(kernel.log_params, dtype=float)
+    logs[place] = value
+    return kernel.with_log_params(logs)
+
+
+def _curves(model: Any, kernels: list[Kernel]) -> dict[str, Array]:
+    X, y = model.X_fit_, model.y_fit_
+    with quiet():
+        levels = [evidence_of(kernel(X), y, prior_sd=model.prior_sd) for kernel in kernels]
+        own = [model.criterion_at(kernel) for kernel in kernels] if model.has_prior else []
+    curves = {"with the prior (what the fit maximises)": np.array(own)} if own else {}
+    curves["with MacKay's Occam factor (5.2)"] = np.array([level.log_evidence for level in levels])
+    curves["without an Occam factor"] = np.array([level.log_evidence_without_occam for level in levels])
+    return curves
