@@ -26,6 +26,14 @@ class EvidenceDisplay(Display):
         Log evidences: what the fit maximises, with MacKay's Occam factor (5.2), and without one.
     fitted : float
     ax_, figure_, lines_
+
+    Examples
+    --------
+    >>> from bayes_lssvm import BayesianLSSVR, EvidenceDisplay
+    >>> model = BayesianLSSVR().fit([[0.0], [1.0], [2.0], [3.0], [4.0]], [0.1, 0.9, 1.0, 0.2, -0.8])
+    >>> display = EvidenceDisplay.from_estimator(model, values=[1.0, 2.0], plot=False)
+    >>> [curve.shape for curve in display.curves.values()]
+    [(2,), (2,), (2,)]
     """
 
     def __init__(self, parameter: str, values: Array, curves: dict[str, Array], fitted: float) -> None:

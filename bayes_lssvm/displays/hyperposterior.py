@@ -34,6 +34,15 @@ class HyperposteriorDisplay(Display):
         Up to a constant factor. Exact for (log μ, log ζ) of a fixed kernel, else smoothed from points.
     gaussian : Gaussian or None
     ax_, figure_
+
+    Examples
+    --------
+    >>> from bayes_lssvm import BayesianLSSVC, HyperposteriorDisplay
+    >>> from bayes_lssvm.datasets import load
+    >>> X, y = load("ripley").Xy
+    >>> model = BayesianLSSVC(refine=False).fit(X[::5], y[::5])
+    >>> HyperposteriorDisplay.from_estimator(model, grid_resolution=30, plot=False).density.shape
+    (30, 30)
     """
 
     def __init__(

@@ -20,6 +20,13 @@ class LeftOutDisplay(Display):
     y_true, y_pred, std : array of shape (N,)
         Targets, predictions by the model of the other rows, and their standard deviations, noise included.
     ax_, figure_
+
+    Examples
+    --------
+    >>> from bayes_lssvm import LeftOutDisplay
+    >>> display = LeftOutDisplay.from_predictions([1.0, 2.0, 9.0], [1.1, 1.8, 3.0], [0.2, 0.2, 0.2], plot=False)
+    >>> round(display.coverage(0.9), 2)
+    0.67
     """
 
     def __init__(self, y_true: Array, y_pred: Array, std: Array) -> None:

@@ -24,6 +24,15 @@ class RelevanceDisplay(Display):
     measure : str
         What the bars are, in words.
     ax_, figure_, bars_
+
+    Examples
+    --------
+    >>> from bayes_lssvm import BayesianLSSVC, RelevanceDisplay
+    >>> from bayes_lssvm.datasets import load
+    >>> X, y = load("ripley").Xy
+    >>> display = RelevanceDisplay.from_estimator(BayesianLSSVC(refine=False).fit(X, y), plot=False)
+    >>> [display.names[i] for i in display.order]
+    ['x1', 'x0']
     """
 
     def __init__(self, names: Sequence[str], values: Array, measure: str) -> None:

@@ -25,6 +25,15 @@ class DecisionSurfaceDisplay(Display):
     std : array or None
         Standard deviations of a target over one input.
     ax_, figure_, surface_
+
+    Examples
+    --------
+    >>> from bayes_lssvm import BayesianLSSVC, DecisionSurfaceDisplay
+    >>> from bayes_lssvm.datasets import load
+    >>> X, y = load("ripley").Xy
+    >>> model = BayesianLSSVC(refine=False).fit(X, y)
+    >>> DecisionSurfaceDisplay.from_estimator(model, grid_resolution=20, plot=False).response.shape
+    (20, 20)
     """
 
     def __init__(

@@ -23,6 +23,7 @@ RUNNABLE = [
     "guide/quick_start.md",
     "guide/probabilities.md",
     "reference/estimators.md",
+    "reference/displays.md",
     "reference/kernels_and_solvers.md",
     "theory/levels.md",
     "guide/marginalisation.md",

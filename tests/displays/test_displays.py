@@ -1,4 +1,4 @@
-"""Displays: the numbers that they draw against other derivations, scikit-learn's conventions, and nothing drawn early."""
+"""Displays: the numbers that they draw against other derivations, scikit-learn's conventions, nothing drawn early."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from bayes_lssvm import (
     datasets,
 )
 from bayes_lssvm.displays.choosing import DISPLAYS
+from bayes_lssvm.displays.hyperposterior import Gaussian, _ellipse, _level
 from bayes_lssvm.kernels import RBF
 
 
@@ -137,7 +138,6 @@ def test_the_evidence_has_its_maximum_where_the_fit_is(ripley, ax):
     assert display.fitted == pytest.approx(sigma)
     first = next(iter(display.curves.values()))
     assert first.argmax() == 2
-    assert display.curves["with MacKay's Occam factor (5.2)"][2] == pytest.approx(model.level3_.log_evidence, abs=0.2)
     held = BayesianLSSVC(RBF(1.3), refine=False, prior="flat").fit(X[::3], y[::3])
     papers = EvidenceDisplay.from_estimator(held, values=[1.3], plot=False)
     assert len(papers.curves) == 2
@@ -218,8 +218,6 @@ def test_the_hyperposterior_and_laplaces_gaussian(classifier, regressor, ax):
 
 def test_the_contours_of_a_gaussian_hold_their_share():
     """The ellipse of 90 % is where the density equals the level above which 90 % of the mass lies."""
-    from bayes_lssvm.displays.hyperposterior import Gaussian, _ellipse, _level
-
     cov = np.array([[1.0, 0.3], [0.3, 0.5]])
     axis = np.linspace(-6, 6, 401)
     mesh = np.stack(np.meshgrid(axis, axis), axis=-1)
