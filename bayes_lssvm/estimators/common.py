@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -34,11 +34,15 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
     kernel: Any
     standardise: bool
     standardiser_: Standardiser
+    _takes_several_outputs: ClassVar[bool] = False
 
     def _check_training_inputs(self, X: Any, y: Any, *, numeric_target: bool) -> tuple[Array, AnyArray]:
         _refuse_plan(X)
         try:
-            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric_target, ensure_min_samples=1)
+            several = {"multi_output": True} if self._takes_several_outputs else {}
+            X, y = validate_data(
+                self, X, y, dtype=np.float64, y_numeric=numeric_target, ensure_min_samples=1, **several
+            )
         except ValueError as error:
             raise (_text_in_inputs(X) or error) from None
         _require_points(len(X))
@@ -257,8 +261,12 @@ def check_moderation(moderation: str, allowed: tuple[str, ...] = MODERATIONS) ->
 
 
 def check_regression_targets(y: AnyArray) -> Array:
-    """Targets as floats; refuse targets that are all equal."""
+    """Targets of shape (N,), or (N, L) for L outputs, as floats; refuse targets of an output that are all equal."""
     y = np.asarray(y, dtype=float)
+    if y.ndim == 2:
+        if not y.shape[1]:
+            raise ValueError("y has no column, and each output needs one.")
+        return np.stack([check_regression_targets(column) for column in y.T], axis=1)
     if np.ptp(y) <= 10 * np.finfo(float).eps * np.abs(y).max():
         raise ValueError(f"All {len(y)} targets are equal ({y[0]:g}), so there is nothing to learn from them.")
     if not _SMALLEST_SPREAD < np.ptp(y) < _LARGEST_SPREAD:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base.archive import State
 from ..base.errors import require_positive
+from ..base.intervals import Interval
 from ..base.provenance import provenance
 from ..base.scikit import check_classification_targets
 from ..base.standardisation import moments
@@ -356,3 +357,12 @@ class FullyBayesianLSSVR(RegressorMixin, _FullyBayesian):  # type: ignore[misc]
         mean, std = self.posterior_.predict(self._new_inputs(X), return_std=True)
         mean = self.target_mean_ + self.target_scale_ * mean
         return (mean, self.target_scale_ * std) if return_std else mean
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Interval:
+        """Lower and upper ends of the central interval that holds a new target at each row of X.
+
+        Quantiles of the mixture over hyperparameters: `coverage` is the probability that the model gives to it.
+        """
+        check_is_fitted(self, "posterior_")
+        ends = self.posterior_.predict_interval(self._new_inputs(X), coverage)
+        return Interval(*(self.target_mean_ + self.target_scale_ * end for end in ends))

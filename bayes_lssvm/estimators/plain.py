@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.errors import require_positive
+from ..base.intervals import Interval, require_coverage
 from ..base.memory import require_matrices
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, check_positive_semidefinite
-from ..levels.solvers import kernel_product, solve_cg, solve_cholesky, solve_spectral
+from ..levels.solvers import CGSolution, KKTSolution, kernel_product, solve_cg, solve_cholesky, solve_spectral
 from ..linalg.spectrum import CentredSpectrum
 from .common import BinaryClassifier, LSSVMBase, check_regression_targets
+from .intervals import BLOCKS, LEFT_OUT, LeftOut, check_method, left_out_interval
 
 _SOLVERS = ("cholesky", "spectral", "cg")
 
@@ -21,8 +26,10 @@ _SOLVERS = ("cholesky", "spectral", "cg")
 class _PlainLSSVM(LSSVMBase):
     kernel_: Kernel
     alpha_: Array
-    intercept_: float
+    intercept_: Any
     X_fit_: Array
+    y_fit_: Array
+    weights_: Array | None
 
     def __init__(
         self,
@@ -49,22 +56,36 @@ class _PlainLSSVM(LSSVMBase):
                 'Use solver="cg", which never holds the kernel matrix.',
             )
         self.X_fit_ = self._standardised_training_inputs(X, weights)
-        self.kernel_ = kernel
+        self.kernel_, self.y_fit_, self.weights_ = kernel, y, weights
         if self.solver == "cg":
-            cg = solve_cg(kernel, self.X_fit_, y, gamma, weights=weights)
-            self.alpha_, self.intercept_ = cg.alpha, cg.intercept
+            solutions = [solve_cg(kernel, self.X_fit_, target, gamma, weights=weights) for target in _columns(y)]
+            self._take(solutions, several=y.ndim == 2)
             return
         K = kernel(self.X_fit_)
         check_positive_semidefinite(kernel, K)
-        if self.solver == "spectral":
-            solution = solve_spectral(CentredSpectrum.from_kernel_matrix(K, y, weights), gamma)
-        else:
-            solution = solve_cholesky(K, y, gamma, weights)
-        self.alpha_, self.intercept_ = solution.alpha, solution.intercept
+        if self.solver == "cholesky":
+            self.alpha_, self.intercept_ = solve_cholesky(K, y, gamma, weights)
+            return
+        spectrum = CentredSpectrum.from_kernel_matrix(K, _columns(y)[0], weights)
+        found = [solve_spectral(spectrum.with_targets(target), gamma) for target in _columns(y)]
+        self._take(found, several=y.ndim == 2)
+
+    def _take(self, solutions: Sequence[KKTSolution | CGSolution], *, several: bool) -> None:
+        """Support values and biases of the outputs, of shape (N, L) and (L,), or of the only one."""
+        if not several:
+            self.alpha_, self.intercept_ = solutions[0].alpha, solutions[0].intercept
+            return
+        self.alpha_ = np.stack([solution.alpha for solution in solutions], axis=1)
+        self.intercept_ = np.array([solution.intercept for solution in solutions])
 
     def _latent(self, X: Any) -> Array:
         check_is_fitted(self, "alpha_")
         return kernel_product(self.kernel_, self._new_inputs(X), self.X_fit_, self.alpha_) + self.intercept_
+
+
+def _columns(y: Array) -> list[Array]:
+    """The targets of each output."""
+    return list(np.ascontiguousarray(y.reshape(len(y), -1).T))
 
 
 class LSSVC(BinaryClassifier, _PlainLSSVM):
@@ -123,11 +144,14 @@ class LSSVC(BinaryClassifier, _PlainLSSVM):
 class LSSVR(RegressorMixin, _PlainLSSVM):  # type: ignore[misc]
     """LS-SVM regressor with given kernel and γ: kernel ridge regression with an unpenalised bias.
 
-    Parameters are those of `LSSVC`; attributes `alpha_`, `intercept_` and `kernel_` too.
+    Parameters are those of `LSSVC`; attributes `alpha_`, `intercept_` and `kernel_` too. Targets of shape (N, L) are L
+    outputs with the same kernel and γ: `alpha_` then has the shape (N, L), and predictions (n, L).
     """
 
+    _takes_several_outputs: ClassVar[bool] = True
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVR:
-        """Fit to inputs X of shape (N, d) and targets y of shape (N,); weights as in `LSSVC.fit`."""
+        """Fit to inputs X of shape (N, d) and targets y of shape (N,), or (N, L); weights as in `LSSVC.fit`."""
         X, y, weights = self._check_weighted_inputs(X, y, sample_weight, numeric_target=True)
         self._fit_targets(X, check_regression_targets(y), weights)
         return self
@@ -135,3 +159,44 @@ class LSSVR(RegressorMixin, _PlainLSSVM):  # type: ignore[misc]
     def predict(self, X: Any) -> Array:
         """Σ α_i K(x, x_i) + b for each row of X."""
         return self._latent(X)
+
+    def predict_interval(
+        self,
+        X: Any,
+        coverage: float = 0.9,
+        method: str = "jackknife+",
+        *,
+        n_blocks: int = BLOCKS,
+        random_state: int = 0,
+    ) -> Interval:
+        """Lower and upper ends of an interval for a new target at each row of X, from exact leave-one-out errors.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        coverage : float, default 0.9
+            Share of new targets that shall lie within.
+        method : {"jackknife+", "cv+"}, default "jackknife+"
+            With rows left out one by one, or in blocks; both in closed form, without a refit.
+        n_blocks, random_state : int
+            For "cv+": how many blocks, and the seed of the order that is cut into them.
+
+        Notes
+        -----
+        Kernel and γ are given, so that the guarantee of jackknife+ holds: at least 2·coverage − 1 in the worst case, as
+        a rule about `coverage`. Standardisation of the inputs knows no targets and does not touch it.
+        """
+        check_is_fitted(self, "alpha_")
+        coverage, method = require_coverage(coverage), check_method(method, LEFT_OUT)
+        y = self.y_fit_.reshape(len(self.y_fit_), -1)
+        how = LeftOut(method, n_blocks, random_state)
+        gamma = np.full(y.shape[1], float(self.gamma))
+        found = left_out_interval(
+            self.kernel_, self.X_fit_, y, gamma, self._new_inputs(X), coverage, how, self.weights_
+        )
+        return Interval(*(end.reshape(len(end), *self.y_fit_.shape[1:]) for end in found))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from ..base.archive import State
 from ..base.cost import announce
+from ..base.intervals import Interval, require_coverage
 from ..base.typing import Array
 from .common import check_regression_targets
 from .comparing import ComparesKernels
+from .draws import DrawsTargets
 from .evidence import EvidenceLSSVM
+from .intervals import BLOCKS, LEFT_OUT, LeftOut, check_method, gaussian_interval, left_out_interval
+from .outputs import design_outputs, outputs_state, restore_outputs
+from .state import surface_state
+from .trusted import TrainingRows
+
+METHODS = (*LEFT_OUT, "marginal", "plug-in")
+INSTEAD = 'Use method="marginal", or ask for a smaller coverage.'
 
 
-class BayesianLSSVR(ComparesKernels, RegressorMixin, EvidenceLSSVM):  # type: ignore[misc]
+class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, EvidenceLSSVM):  # type: ignore[misc]
     """LS-SVM regressor with everything inferred from the training data, and error bars.
 
     Parameters
@@ -46,6 +57,12 @@ class BayesianLSSVR(ComparesKernels, RegressorMixin, EvidenceLSSVM):  # type: ig
         Relevance of the inputs (RBF and ARD kernels) and those that have a say, as in `BayesianLSSVC`.
     level3_, posterior_, refinement_, provenance_
         The results of the levels in full, and where they come from.
+    outputs_ : list of BayesianLSSVR, or None
+        For targets of shape (N, L): the model of each output, on standardised inputs, with the kernel that all share.
+        mu_, zeta_, gamma_, gamma_eff_ and intercept_ then have the shape (L,), alpha_ (N, L); level3_ and posterior_
+        are the outputs' own.
+    hyper_posterior_ : HyperPosterior
+        After the first `predict_interval(method="marginal")`.
 
     Examples
     --------
@@ -62,26 +79,149 @@ class BayesianLSSVR(ComparesKernels, RegressorMixin, EvidenceLSSVM):  # type: ig
 
     _saved_as = "BayesianLSSVR"
 
+    _takes_several_outputs: ClassVar[bool] = True
+
+    outputs_: list[BayesianLSSVR] | None
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BayesianLSSVR:
-        """Design the regressor on inputs X of shape (N, d) and targets y of shape (N,).
+        """Design the regressor on inputs X of shape (N, d) and targets y of shape (N,), or (N, L) for L outputs.
 
         With `sample_weight` of shape (N,), the noise of row i has the precision ζw_i: a mean of n measurements has the
         weight n. A row of weight zero is left out.
         """
         X, y, weights = self._check_weighted_inputs(X, y, sample_weight, numeric_target=True)
+        y = check_regression_targets(y)
         self._forget()
         announce([len(X)], self._kernel_for(X).log_params.size, "FixedSizeLSSVR(n_landmarks=500)")
-        self._design(X, check_regression_targets(y), weights)
+        if y.ndim == 2:
+            design_outputs(self, X, y, weights)
+        else:
+            self._design(X, y, weights)
+            self.outputs_ = None
         return self
 
-    def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
-        """Mean of the prediction for each row of X, and on request the error bar √(σ_z² + 1/ζ) of a new target.
+    # --- predictions -----------------------------------------------------------------------------------------------
 
-        The new target has weight one.
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Array | tuple[Array, Array]:
+        """Mean of the prediction for each row of X, of shape (n,), or (n, L) for L outputs.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        return_std : bool
+            Give the error bar √(σ_z² + 1/ζ) of a new target too, of the shape of the mean. It is that of the most
+            probable hyperparameters, and with few rows too short: `predict_interval` mends that. The new target has
+            weight one.
+        return_cov : bool
+            Give the joint covariance of new targets at all rows instead, of shape (n, n), or (n, n, L).
         """
-        check_is_fitted(self, "posterior_")
+        check_is_fitted(self, "outputs_")
+        if return_std and return_cov:
+            raise ValueError("return_std and return_cov exclude each other: the diagonal of the covariance is std².")
+        if return_cov:
+            mean, covariance = self._joint(X, noise=True)
+            return (mean[:, 0], covariance[:, :, 0]) if self._one_output else (mean, covariance)
+        if not return_std:
+            return self.latent(X)
+        mean, std = self.latent(X, return_std=True)
+        return mean, np.sqrt(std**2 + 1.0 / self.zeta_)
+
+    def latent(self, X: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """z_MP = Σ α_i K(x, x_i) + b for each row of X, and on request its posterior standard deviation σ_z."""
+        check_is_fitted(self, "outputs_")
+        if self.outputs_ is None:
+            return super().latent(X, return_std=return_std)
         inputs = self._new_inputs(X)
         if not return_std:
-            return self.posterior_.latent_mean(inputs)
-        mean, variance = self.posterior_.latent_moments(inputs)
-        return mean, np.sqrt(variance + 1.0 / self.zeta_)
+            return np.stack([output.latent(inputs) for output in self.outputs_], axis=1)
+        pairs = [output.latent(inputs, return_std=True) for output in self.outputs_]
+        return np.stack([mean for mean, _ in pairs], axis=1), np.stack([std for _, std in pairs], axis=1)
+
+    def predict_interval(
+        self, X: Any, coverage: float = 0.9, method: str = "jackknife+", *, n_blocks: int = BLOCKS
+    ) -> Interval:
+        """Lower and upper ends of an interval that holds a new target at each row of X, of the shape of predictions.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        coverage : float, default 0.9
+            Share of new targets that shall lie within.
+        method : {"jackknife+", "cv+", "marginal", "plug-in"}, default "jackknife+"
+            From exact leave-one-out errors and models, in closed form; the same with blocks of rows left out together;
+            quantiles of the predictive distribution with μ, ζ and the kernel's parameters integrated out; or the
+            Gaussian of `predict(return_std=True)`, which covers too little with few rows.
+        n_blocks : int, default 10
+            For "cv+".
+
+        Notes
+        -----
+        Jackknife+ assumes no distribution of the noise. Its bound, at least 2·coverage − 1, is for models that know
+        nothing of the row left out; here the hyperparameters have seen all rows. See docs/guide/intervals.md for what
+        that costs.
+        """
+        check_is_fitted(self, "outputs_")
+        coverage, method = require_coverage(coverage), check_method(method, METHODS)
+        if method == "plug-in":
+            mean, std = self.predict(X, return_std=True)
+            return gaussian_interval(mean, std, coverage)
+        inputs = self._new_inputs(X)
+        if self.outputs_ is not None:
+            each = [output.predict_interval(inputs, coverage, method, n_blocks=n_blocks) for output in self.outputs_]
+            return Interval(*(np.stack(ends, axis=1) for ends in zip(*each, strict=True)))
+        if method == "marginal":
+            return self._marginal_interval(X, coverage)
+        y, gamma = self.y_fit_[:, None], np.array([self.gamma_])
+        how = LeftOut(method, n_blocks, self.random_state, INSTEAD)
+        found = left_out_interval(self.kernel_, self.X_fit_, y, gamma, inputs, coverage, how, self.weights_)
+        return Interval(found.lower[:, 0], found.upper[:, 0])
+
+    def _marginal_interval(self, X: Any, coverage: float) -> Interval:
+        """By the posterior of the hyperparameters, which the first call makes and later ones have."""
+        if not hasattr(self, "hyper_posterior_"):
+            held = not self.refine or self.kernel_.log_params.size == 0
+            how = "quadrature" if held or self.kernel_.log_params.size == 1 else "ccd"
+            self.hyper_posterior_ = self.marginalise(fixed_kernel=held, method=how, progress=False)
+        return self.hyper_posterior_.predict_interval(np.asarray(X, dtype=float), coverage)
+
+    def _joint(self, X: Any, *, noise: bool) -> tuple[Array, Array]:
+        check_is_fitted(self, "outputs_")
+        inputs = self._new_inputs(X)
+        posteriors = [self.posterior_] if self.outputs_ is None else [output.posterior_ for output in self.outputs_]
+        mean = np.stack([posterior.latent_mean(inputs) for posterior in posteriors], axis=1)
+        own = np.eye(len(inputs)) if noise else np.zeros((len(inputs), len(inputs)))
+        covariance = [posterior.latent_covariance(inputs) + own / posterior.zeta for posterior in posteriors]
+        return mean, np.stack(covariance, axis=2)
+
+    @property
+    def _one_output(self) -> bool:
+        return self.outputs_ is None
+
+    # --- several outputs -------------------------------------------------------------------------------------------
+
+    def _require_one_target(self, method: str, instead: str) -> None:
+        check_is_fitted(self, "outputs_")
+        if self.outputs_ is not None:
+            raise ValueError(
+                f"{method} is for one output, and there are {len(self.outputs_)}: use outputs_[i].{method}, whose "
+                "inputs are standardised, or fit a model for each."
+            )
+
+    def _training_rows(self) -> TrainingRows:
+        self._require_one_target("trust", "")
+        return super()._training_rows()
+
+    def _state(self) -> State:
+        return super()._state() if self.outputs_ is None else surface_state(self) | outputs_state(self)
+
+    def _restore(self, state: State) -> None:
+        if "outputs" in state.header:
+            restore_outputs(self, state)
+        else:
+            super()._restore(state)
+            self.outputs_ = None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

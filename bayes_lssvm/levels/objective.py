@@ -22,13 +22,13 @@ factor the evidence can also be climbed in (log γ, θ) jointly, where one Chole
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import blas
 
-from ..base.typing import Array
+from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, check_positive_semidefinite
 from ..linalg.blas import mirror_lower, product, square, squared_norm
 from ..linalg.factor import ProjectedInverse
@@ -100,6 +100,11 @@ class Objective:
     prior: HyperPrior | None = None
     weights: Array | None = None
 
+    def at_rows(self, X: Array, rows: AnyArray, sign: float = 1.0) -> Objective:
+        """The same of some rows, or of all in another order, with inputs X there and targets times the sign."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, X=X, y=sign * self.y[rows], weights=weights)
+
     def evaluate(self, kernel: Kernel, *, gradient: bool = False) -> Evaluation:
         """The criterion for one kernel: one tridiagonal reduction, and one Cholesky factor for the gradient."""
         K = kernel(self.X)
@@ -125,11 +130,11 @@ class Objective:
         value = found.log_evidence + sum(float(part.log_density(x)) for part, x in at)
         slope = None
         if gradient:
-            slope = kernel.contract(self.X, self._laplace_derivative(K, found, (prior_mu, prior_zeta)), K)
+            slope = kernel.contract(self.X, self.laplace_derivative(K, found, (prior_mu, prior_zeta)), K)
             slope = slope + np.array([float(part.gradient(x)) for part, x in at])
         return Evaluation(kernel, value, found.level2, reduction, slope, posterior=found)
 
-    def _laplace_derivative(self, K: Array, found: Level2Posterior, priors: tuple[LogPrior, LogPrior]) -> Array:
+    def laplace_derivative(self, K: Array, found: Level2Posterior, priors: tuple[LogPrior, LogPrior]) -> Array:
         """W = ∂(Laplace's evidence)/∂Ω of shape (N, N); with weights, R² stands for RW⁻¹R and R³ for RW⁻¹RW⁻¹R."""
         s = 1.0 / found.level2.gamma
         w = self.weights

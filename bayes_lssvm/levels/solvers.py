@@ -11,7 +11,7 @@ blocks of rows. Where point i has the noise precision ζw_i, its diagonal elemen
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -28,10 +28,10 @@ _CHECKED = 1000  # points on which a kernel that may be indefinite is looked at:
 
 
 class KKTSolution(NamedTuple):
-    """Support values α of shape (N,) and bias b."""
+    """Support values α of shape (N,) and bias b; of shape (N, L) and (L,) for L outputs."""
 
     alpha: Array
-    intercept: float
+    intercept: Any
 
 
 class CGSolution(NamedTuple):
@@ -50,10 +50,10 @@ def _noise(gamma: float, weights: Array | None) -> float | Array:
 
 
 def solve_cholesky(K: Array, y: Array, gamma: float, weights: Array | None = None) -> KKTSolution:
-    """Solve 2.19 by one Cholesky factor of Ω + I/γ."""
+    """Solve 2.19 by one Cholesky factor of Ω + I/γ, for targets y of shape (N,), or (N, L) for L outputs."""
     require_positive("gamma", gamma)
-    rho, nu = Factor.of(K, _noise(gamma, weights)).solve(np.stack([np.ones_like(y), y], axis=1)).T
-    return _combine(rho, nu)
+    solved = Factor.of(K, _noise(gamma, weights)).solve(np.column_stack([np.ones(len(y)), y]))
+    return _combine(solved[:, 0], solved[:, 1:].reshape(y.shape))
 
 
 def solve_spectral(spectrum: CentredSpectrum, gamma: float) -> KKTSolution:
@@ -65,8 +65,8 @@ def solve_spectral(spectrum: CentredSpectrum, gamma: float) -> KKTSolution:
 
 
 def _combine(rho: Array, nu: Array) -> KKTSolution:
-    intercept = float(nu.sum() / rho.sum())
-    return KKTSolution(nu - intercept * rho, intercept)
+    intercept = nu.sum(axis=0) / rho.sum()
+    return KKTSolution(nu - np.multiply.outer(rho, intercept), float(intercept) if nu.ndim == 1 else intercept)
 
 
 def kernel_product(kernel: Kernel, X: Array, Z: Array, B: Array) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import expit
 
 from ..base.archive import State
+from ..base.intervals import Interval, require_coverage
 from ..base.text import html_table
 from ..base.typing import Array
 from ..levels.moderation import PAPERS_MODERATIONS
@@ -19,6 +20,7 @@ from . import export, groups
 from .density import Density
 from .export import Chains, PosteriorState, Predictive
 from .predictions import MixturePredictor, PredictionNode
+from .quantiles import target_quantiles
 from .rules.transport import Draw, quasi_uniform
 
 if TYPE_CHECKING:
@@ -208,6 +210,16 @@ class HyperPosterior(PosteriorState):
         mean, scale = self.surface.target_mean, self.surface.target_scale
         found = mean + scale * first
         return (found, scale * np.sqrt(variance)) if return_std else found
+
+    def predict_interval(self, X: Array, coverage: float = 0.9) -> Interval:
+        """Central interval that holds a new target at each row of X with the probability `coverage`, noise included.
+
+        Its ends are quantiles of the mixture, not those of the Gaussian with its mean and variance.
+        """
+        tail = 0.5 * (1.0 - require_coverage(coverage))
+        ends = target_quantiles(self._predictor(), self._new_inputs(X), np.array([tail, 1.0 - tail]))
+        mean, scale = self.surface.target_mean, self.surface.target_scale
+        return Interval(mean + scale * ends[:, 0], mean + scale * ends[:, 1])
 
     def predict_proba(
         self, X: Array, *, moderation: str = "class", class_prior: tuple[float, float] | None = None

@@ -126,9 +126,9 @@ def refine_objective(objective: Objective, kernel: Kernel, seed: int = 0) -> Ref
 def _ordered(objective: Objective, kernel: Kernel) -> tuple[Objective, OrderedSearch]:
     """The objective as a search sees it, whatever the order of rows and columns, and the way back."""
     search = OrderedSearch.of(objective.X, objective.y, kernel, objective.weights)
-    weights = None if objective.weights is None else objective.weights[search.order.rows]
-    X, y = search.order.inputs(objective.X), search.order.targets(objective.y)
-    return replace(objective, X=X, y=y, weights=weights, prior=search.prior(objective.prior)), search
+    order = search.order
+    moved = objective.at_rows(order.inputs(objective.X), order.rows, order.sign)
+    return replace(moved, prior=search.prior(objective.prior)), search
 
 
 def _climbs(objective: Objective, kernel: Kernel, seed: int) -> list[_Climb]:
@@ -228,8 +228,7 @@ def _climb_by_subset(
 def _subset(objective: Objective, size: int, rng: np.random.Generator) -> Objective:
     """The objective on `size` points of all."""
     chosen = spread_subset(objective.y, size, rng)
-    weights = None if objective.weights is None else objective.weights[chosen]
-    return replace(objective, X=objective.X[chosen], y=objective.y[chosen], weights=weights)
+    return objective.at_rows(objective.X[chosen], chosen)
 
 
 def _on_line(objective: Objective, kernel: Kernel, curvature: float, bounds: Array, rng: np.random.Generator) -> _Climb:

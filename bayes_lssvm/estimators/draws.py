@@ -1,0 +1,50 @@
+"""`sample_y`: joint draws of new targets, or of the function, by a fitted regressor."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from ..base.typing import Array
+from ..levels.joint import gaussian_draws, generator
+
+OF = ("y", "f")
+
+
+class DrawsTargets:
+    """A regressor with a joint Gaussian of new points."""
+
+    @abstractmethod
+    def _joint(self, X: Any, *, noise: bool) -> tuple[Array, Array]:
+        """Mean of shape (n, L) and covariance of shape (n, n, L) at the rows of X, with the noise of targets or not."""
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0, *, of: str = "y") -> Array:
+        """Joint draws at the rows of X, of shape (n, n_samples), or (n, L, n_samples) for L outputs.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        n_samples : int, default 1
+        random_state : int, Generator, RandomState or None, default 0
+        of : {"y", "f"}, default "y"
+            New targets, each with noise of its own, as `predict(return_std=True)` has them; or the function alone.
+
+        Notes
+        -----
+        Hyperparameters are held at the model's. Outputs are drawn independently of each other.
+        """
+        if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 1:
+            raise ValueError(f"n_samples must be a positive whole number, got {n_samples!r}.")
+        if of not in OF:
+            raise ValueError(f'of must be "y" for new targets or "f" for the function without noise, got {of!r}.')
+        mean, covariance = self._joint(X, noise=of == "y")
+        rng = generator(random_state)
+        draws = [gaussian_draws(m, c, int(n_samples), rng) for m, c in zip(mean.T, covariance.T, strict=True)]
+        return draws[0] if self._one_output else np.stack(draws, axis=1)
+
+    @property
+    @abstractmethod
+    def _one_output(self) -> bool:
+        """Whether targets were given as an array of shape (N,)."""

@@ -1,0 +1,101 @@
+"""`predict_interval`: by which formulas, how often it covers, and what bad input gets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from bayes_lssvm import LSSVR, BayesianLSSVR
+from bayes_lssvm.kernels import RBF
+
+
+def data(n, seed, d=1):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3.0, 3.0, size=(n, d))
+    return X, np.sinc(X[:, 0]) + 0.2 * rng.normal(size=n)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return BayesianLSSVR().fit(*data(40, 0))
+
+
+def test_jackknife_plus_of_a_fitted_model_equals_refits_with_its_hyperparameters(fitted):
+    X, y = data(40, 0)
+    new = np.linspace(-4.0, 4.0, 9)[:, None]
+    Z, at = fitted.standardiser_(X), fitted.standardiser_(new)
+    predictions, errors = np.empty((9, 40)), np.empty(40)
+    for i in range(40):
+        rest = np.arange(40) != i
+        model = LSSVR(fitted.kernel_, fitted.gamma_, standardise=False).fit(Z[rest], y[rest])
+        predictions[:, i], errors[i] = model.predict(at), y[i] - model.predict(Z[i : i + 1])[0]
+    low = np.sort(predictions - np.abs(errors), axis=1)[:, 3]  # the ⌊0.1·41⌋ = 4th smallest
+    high = np.sort(predictions + np.abs(errors), axis=1)[:, -4]
+    lower, upper = fitted.predict_interval(new)
+    np.testing.assert_allclose(lower, low, atol=1e-8)
+    np.testing.assert_allclose(upper, high, atol=1e-8)
+    plain = LSSVR(fitted.kernel_, fitted.gamma_).fit(X, y)
+    np.testing.assert_allclose(plain.predict_interval(new, 0.9).lower, low, atol=1e-8)
+
+
+def test_cv_plus_with_as_many_blocks_as_rows_is_jackknife_plus(fitted):
+    new = np.linspace(-4.0, 4.0, 9)[:, None]
+    one, other = fitted.predict_interval(new, 0.8), fitted.predict_interval(new, 0.8, "cv+", n_blocks=40)
+    np.testing.assert_allclose(one, other, atol=1e-10)
+    few = fitted.predict_interval(new, 0.8, "cv+", n_blocks=4)
+    assert not np.allclose(one, few)
+
+
+def test_marginal_intervals_are_those_of_marginalise_and_plug_in_those_of_the_error_bars(fitted):
+    new = np.linspace(-4.0, 4.0, 9)[:, None]
+    found = fitted.predict_interval(new, 0.95, "marginal")
+    np.testing.assert_array_equal(found, fitted.marginalise(progress=False).predict_interval(new, 0.95))
+    mean, std = fitted.predict(new, return_std=True)
+    lower, upper = fitted.predict_interval(new, 0.95, "plug-in")
+    np.testing.assert_allclose(upper, mean + norm.ppf(0.975) * std)
+    np.testing.assert_allclose(lower, mean - norm.ppf(0.975) * std)
+
+
+def test_a_kernel_with_several_parameters_is_integrated_by_a_design():
+    X, y = data(30, 1, d=2)
+    model = BayesianLSSVR("ard").fit(X, y)
+    lower, upper = model.predict_interval(X, 0.9, "marginal")
+    assert model.hyper_posterior_.method == "ccd"
+    assert np.all(lower < upper)
+    model.fit(*data(30, 2, d=2))
+    assert not hasattr(model, "hyper_posterior_")
+
+
+@pytest.mark.parametrize("n", [20, 60])
+def test_jackknife_plus_covers_with_given_hyperparameters(n):
+    """200 sets, noise with heavy tails; the standard error of the coverage is below 0.8 %, and three are allowed."""
+    shares = []
+    for seed in range(200):
+        rng = np.random.default_rng(1000 * n + seed)
+        X = rng.uniform(-3.0, 3.0, size=(n + 50, 1))
+        y = np.sin(X[:, 0]) + 0.2 * rng.standard_t(3, size=n + 50)
+        lower, upper = LSSVR(RBF(1.0), 5.0).fit(X[:n], y[:n]).predict_interval(X[n:], 0.9)
+        shares.append(np.mean((lower <= y[n:]) & (y[n:] <= upper)))
+    k = np.floor(0.1 * (n + 1))
+    expected = 1.0 - k / (n + 1)  # of an exchangeable score
+    assert abs(np.mean(shares) - expected) < 3.0 * np.std(shares) / np.sqrt(200) + 0.005
+
+
+def test_what_is_wrong_is_a_sentence(fitted):
+    new = np.zeros((1, 1))
+    for coverage in (0.0, 1.0, 90, "0.9", None, True, np.nan):
+        with pytest.raises(ValueError, match="coverage is the share of new targets"):
+            fitted.predict_interval(new, coverage)
+    with pytest.raises(
+        ValueError, match="method must be one of jackknife\\+, cv\\+, marginal, plug-in, got 'jacknife'"
+    ):
+        fitted.predict_interval(new, method="jacknife")
+    with pytest.raises(ValueError, match="method must be one of jackknife\\+, cv\\+, got 'marginal'"):
+        LSSVR().fit(*data(20, 0)).predict_interval(new, method="marginal")
+    with pytest.raises(ValueError, match=r'at least 99 of them, and there are 40\. Use method="marginal"'):
+        fitted.predict_interval(new, 0.99)
+    with pytest.raises(ValueError, match="number of blocks must be between 2 and the number of rows, 40; got 1"):
+        fitted.predict_interval(new, method="cv+", n_blocks=1)
+    with pytest.raises(ValueError, match="1 features"):
+        fitted.predict_interval(np.zeros((1, 2)))
