@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from bayes_lssvm.base.checks import Check
+from bayes_lssvm.base.errors import quiet
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.priors import HyperPrior, Normal
 from bayes_lssvm.search.refinement import refine
 from bayes_lssvm.search.starts import spread_subset
+from bayes_lssvm.trust import Ladder, ladder
 
 PRIOR = HyperPrior(Normal(0.0, 3.0), Normal(0.0, 3.0), Normal(0.0, 1.0))
 """log μ, log ζ ~ Normal(0, 3²), log parameters of a kernel ~ Normal(0, 1), on every rung; inputs are standardised."""
 DISAGREEMENT = 4.0
 """In standard errors. A page of a hundred figures has one beyond 3 every fourth time, and one beyond 4 hardly ever."""
 SENSIBLE_WIDTHS = (0.1, 8.0)  # times the square root of the number of inputs
+
+IMPORTANCE_DRAWS = 4000
+
+
+def ladder_at(sigma: float, X: Array, y: Array, rungs: Sequence[str], seed: int) -> Ladder:
+    """The ladder at one width; its warnings are the studies' results, and come back as numbers."""
+    options: dict[str, Any] = {"fixed_kernel": True, "draws": IMPORTANCE_DRAWS, "seed": seed, "progress": False}
+    with quiet():
+        return ladder(X, y, kernel=RBF(sigma), prior=PRIOR, rungs=rungs, **options)
 
 
 def spread_rows(X: Array, y: Array, most: int | None, seed: int = 0) -> tuple[Array, Array]:

@@ -28,6 +28,7 @@ STUDIES: dict[str, str] = {
     "psis-loo": "validation.studies.psis_loo",
     "many-rows": "validation.studies.many_rows",
     "factor-calibration": "validation.studies.factor_calibration",
+    "explorer": "validation.studies.explorer",
 }
 """Name to module; each module has a constant STUDY."""
 

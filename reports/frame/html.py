@@ -1,4 +1,4 @@
-"""A page as one HTML file that loads nothing: figures are inside, styles are inside, there are no scripts.
+"""A page as one HTML file that loads nothing: figures and styles are inside, and of scripts its own at most.
 
 Everything that comes from a page is escaped by the template engine. Three marks are added after escaping: indices of
 symbols are set low (μ_MP), names in backticks are set as code, and a number keeps its % sign. A table that is wider
@@ -7,12 +7,14 @@ than the screen scrolls in its own box.
 
 from __future__ import annotations
 
+import base64
 import functools
+import hashlib
 import re
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -20,7 +22,7 @@ from markupsafe import Markup, escape
 from reports.draw.style import address, as_png
 
 from .diagnostics import FEW_ROWS, cells_table, diagnostics, provenance_rows, warnings_of
-from .page import Page, Picture, Table
+from .page import Live, Page, Picture, Table
 
 TEMPLATES = Path(__file__).parent / "templates"
 WIDE_CELL = 26
@@ -49,6 +51,19 @@ class Image:
         # they stand in every PNG's first chunk, after eight bytes of signature and eight of chunk head
         width, height = (int.from_bytes(self.png[i : i + 4], "big") for i in (16, 20))
         return width, height
+
+
+class Script(NamedTuple):
+    """The script of a page, and its digest: the page's policy runs no other."""
+
+    text: Markup
+    digest: str
+
+    @classmethod
+    def of(cls, live: Live) -> Script:
+        """The script of a part that moves."""
+        text = f"\n{live.script}"
+        return cls(Markup(text), base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii"))
 
 
 def draw(page: Page, *, dpi: int = 120) -> dict[str, Image]:
@@ -116,6 +131,7 @@ def as_html(page: Page, images: dict[str, Image], *, command: str, record: str) 
         "page.html.j2",
         page=page,
         result=page.result,
+        script=None if page.live is None else Script.of(page.live),
         images=images,
         command=command,
         record=record,

@@ -78,6 +78,13 @@ class Section:
     folded: bool = False
 
 
+class Live(NamedTuple):
+    """A part of a page that a reader can move: HTML that is inserted as it is, and the script that runs it."""
+
+    html: str
+    script: str
+
+
 @dataclass(frozen=True)
 class Page:
     """One page of a report.
@@ -96,6 +103,8 @@ class Page:
         Where diagnostics, failures (the red banner) and provenance come from.
     printed : tuple of Table
         Tables that the terminal shows too.
+    live : Live, optional
+        Shown below the verdict. It must not load anything.
     name : str
         Stem of the page's file: letters, digits, "._-". That of the study by default, as is the title.
     title : str
@@ -108,6 +117,7 @@ class Page:
     methods: tuple[str, ...]
     result: StudyResult
     printed: tuple[Table, ...] = ()
+    live: Live | None = None
     name: str = ""
     title: str = ""
 

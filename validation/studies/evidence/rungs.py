@@ -14,41 +14,31 @@ Each is a number of nats on the same scale: all constants are kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
-from bayes_lssvm.base.errors import quiet
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.levels.level2 import log_evidences
 from bayes_lssvm.levels.level3 import Level3, evaluate, log_occam
 from bayes_lssvm.linalg.spectrum import TridiagonalReduction
-from bayes_lssvm.trust import Ladder, ladder
-from validation.ladder import PRIOR
+from bayes_lssvm.trust import Ladder
+from validation.ladder import PRIOR, ladder_at
 
 WIDTHS = (PRIOR.mu.width, PRIOR.zeta.width)
 RUNGS = ("without_occam", "mackay", "hessian", "laplace", "importance", "quadrature")
-IMPORTANCE_DRAWS = 4000
 _GAMMA_GRID = np.linspace(-14.0, 14.0, 281)  # log γ
 _MU_STEPS = np.linspace(-8.0, 8.0, 65)  # about the peak in log μ, in its widths
 _FLOOR = -30.0  # nats
 
 
-def climbed(rungs: Sequence[str], sigma: float, X: Array, y: Array, seed: int) -> Ladder:
-    """The ladder at one width; its warnings are this study's results, and come back as numbers."""
-    options: dict[str, Any] = {"fixed_kernel": True, "draws": IMPORTANCE_DRAWS, "seed": seed, "progress": False}
-    with quiet():
-        return ladder(X, y, kernel=RBF(sigma), prior=PRIOR, rungs=rungs, **options)
-
-
 def rung(name: str, sigma: float, X: Array, y: Array, seed: int) -> float:
     """One rung's log p(D | σ); −inf where it has none."""
     if name == "without_occam":
-        return _level3(climbed(("mackay",), sigma, X, y, seed)).log_evidence_without_occam
-    value = climbed((name,), sigma, X, y, seed)[name].log_evidence
+        return _level3(ladder_at(sigma, X, y, ("mackay",), seed)).log_evidence_without_occam
+    value = ladder_at(sigma, X, y, (name,), seed)[name].log_evidence
     return value if np.isfinite(value) else -np.inf
 
 
@@ -59,7 +49,7 @@ def _level3(found: Ladder) -> Level3:
 
 def rungs_at(sigma: float, X: Array, y: Array, seed: int) -> dict[str, Any]:
     """All rungs at one width, their own errors, the Occam factor taken apart, and how many modes there are."""
-    found = climbed(RUNGS[1:], sigma, X, y, seed)
+    found = ladder_at(sigma, X, y, RUNGS[1:], seed)
     level3 = _level3(found)
     level2, modes = level3.level2, found["laplace"].integral.diagnostics
     without = {"without_occam": level3.log_evidence_without_occam}
