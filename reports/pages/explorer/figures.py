@@ -45,7 +45,7 @@ def three_widths(result: StudyResult) -> Figure:
             _posterior(panels[0, column], nodes[i])
             _plane(panels[1, column], nodes[i], result)
             sigma, effective = number(nodes[i]["sigma"], ".3g"), number(nodes[i]["gamma_eff"], ".3g")
-            panels[0, column].set_title(f"σ = {sigma}, {title}: γ_eff = {effective} of {nodes[i]['n']}")
+            panels[0, column].set_title(rf"σ = {sigma}, {title}: γ$_\mathrm{{eff}}$ = {effective} of {nodes[i]['n']}")
         panels[0, 0].set_ylabel("log ζ")
         handles, labels = right.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, fontsize=9)
