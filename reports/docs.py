@@ -75,6 +75,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "how_good_evidence": lambda: _of_gallery("evidence-ripley", "curves"),
     "how_good_bayes_factors": lambda: _of_gallery("bayes-factors-ripley", "bayes_factors"),
     "how_good_moderated": lambda: _of_gallery("moderated-output-ripley", "differences"),
+    "explorer": lambda: _of_gallery("explorer-ripley", "three_widths"),
     "how_good_map": lambda: _of_gallery("map-of-trust", "map"),
 }
 """By the name of the file, without its ending."""

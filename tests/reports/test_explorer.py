@@ -7,6 +7,7 @@ import hashlib
 import html
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from reports.pages.explorer.payload import payload, stops
 from tests.reports.browser import CHROMIUM, Browser
 from validation.studies.explorer import PARTS, RUNGS
 
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = FOLDER / "explorer-ripley.html"
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 
@@ -115,6 +117,25 @@ def test_a_rung_without_an_answer_is_left_out(record):
         del cell.values["posterior"]["gaussians"]["laplace"]
     assert payload(result)["rungs"]["laplace"][:3] == [None, None, None]
     assert page_of(result).live is not None
+
+
+def test_the_documentation_has_the_numbers_of_the_page(numbers):
+    text = (ROOT / "docs" / "findings" / "explorer.md").read_text("utf-8")
+    text = re.sub(r"\n +", " ", text).replace("−", "-")
+    rows = [list(map(float, re.findall(r"-?\d+\.\d+", line))) for line in text.splitlines() if line.startswith("|  ")]
+    where, exact = stops(read_result(PAGE.with_suffix(".json"))), np.array(numbers["rungs"]["quadrature"])
+    for i, row in zip(where, rows, strict=True):
+        fit = numbers["parts"]["fit"][i]
+        wanted = [numbers["sigma"][i], exact[i], fit, exact[i] - fit, numbers["gamma_eff"][i]]
+        np.testing.assert_allclose(row, wanted, atol=0.051)
+        np.testing.assert_allclose(row[:4], wanted[:4], atol=0.00501)
+    off = {name: np.abs(np.array(numbers["rungs"][name]) - exact) for name in ("mackay", "hessian")}
+    widest = numbers["sigma"][int(off["mackay"].argmax())]
+    assert f"at most {off['mackay'].max():.2f} nats from the exact integral" in text
+    assert f"σ = {widest:.3g}. The exact Hessian" in text
+    assert f"up to {off['hessian'].max():.1f} nats off" in text
+    assert f"At σ = {numbers['sigma'][-1]:.3g} the formula is {off['mackay'][-1]:.2f} nats off" in text
+    assert f"ellipse holds {100 * numbers['posterior'][-1]['covered']['mackay']:.0f} % of the exact" in text
 
 
 # --- in a browser -----------------------------------------------------------------------------------------------------
