@@ -47,6 +47,7 @@ def three_widths(result: StudyResult) -> Figure:
             sigma, effective = number(nodes[i]["sigma"], ".3g"), number(nodes[i]["gamma_eff"], ".3g")
             panels[0, column].set_title(rf"σ = {sigma}, {title}: γ$_\mathrm{{eff}}$ = {effective} of {nodes[i]['n']}")
         panels[0, 0].set_ylabel("log ζ")
+        panels[1, 0].set_ylabel(plain_label(str((result.data or {})["feature_names"][1])))
         handles, labels = right.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, fontsize=9)
     return figure
@@ -125,8 +126,5 @@ def _plane(axes: Axes, node: dict[str, Any], result: StudyResult) -> None:
     axes.pcolormesh(across, up, grid, cmap=_PROBABILITIES, vmin=low, vmax=high, shading="gouraud", rasterized=True)
     axes.contour(across, up, grid, levels=[0.5 * (low + high)], colors=BLACK, linewidths=1.4)
     for marker, chosen, colour in (("o", y < 0, "#054282"), ("^", y >= 0, "#aa161e")):
-        axes.scatter(*X[chosen].T, s=11, marker=marker, color=colour, edgecolor="white", linewidth=0.4)
-    first, second = (result.data or {})["feature_names"]
-    axes.set_xlabel(plain_label(str(first)))
-    if axes.get_subplotspec() is not None and axes.get_subplotspec().is_first_col():
-        axes.set_ylabel(plain_label(str(second)))
+        axes.scatter(X[chosen, 0], X[chosen, 1], s=11, marker=marker, color=colour, edgecolor="white", linewidth=0.4)
+    axes.set_xlabel(plain_label(str((result.data or {})["feature_names"][0])))
