@@ -24,7 +24,7 @@ from ..base.typing import Array
 from ..kernels import Kernel
 from ..levels.logistic_map import LogisticMap
 from ..linalg.blas import product
-from ..linalg.spectrum import CentredSpectrum
+from ..linalg.repeats import spectrum_of
 from ..marginal.left_out import left_out_moments
 from ..marginal.predictions import MixturePredictor, Nodes, PredictionNode, gauss_rule, rows_of
 from ..marginal.rules.level2 import Level2Integral
@@ -144,7 +144,7 @@ def left_out_log_densities(problem: Problem, found: KernelEvidence, mixture: Ker
 
 def _log_mean_inverse(member: Member, kernel: Kernel, integral: Level2Integral) -> Array:
     """Log of the posterior mean of 1/p(y_i | y_−i, μ, ζ) at one kernel, of shape (N,)."""
-    spectrum = CentredSpectrum.from_kernel_matrix(kernel(member.X), member.y)
+    spectrum = spectrum_of(kernel(member.X), member.X, member.y)
     log_weights = integral.log_weights - logsumexp(integral.log_weights)
     kept = log_weights > np.log(_NEGLIGIBLE)
     log_mu, log_gamma = integral.log_mu[kept], (integral.log_zeta - integral.log_mu)[kept]

@@ -156,7 +156,7 @@ def centre_and_reflect(K: Array, y: Array, weights: Array | None = None) -> tupl
     The targets y are of shape (N,), or (N, L) for L sets; with weights, of shape (N,), W^½ΩW^½ and W^½y are reduced.
     """
     n = len(y)
-    if n < 3:
+    if n < (3 if weights is None else 2):  # two distinct inputs can stand for more rows
         raise ValueError(f"At least 3 data points are needed for a bias and two hyperparameters, got {n}.")
     A, constant = fortran_copy(K), np.ones(n)
     centred = y - np.average(y, axis=0, weights=weights)  # first, so that an offset does not cost digits

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
-from ..base.rows import GroupedRows
+from ..base.rows import GroupedRows, group_equal_inputs
 from ..base.typing import AnyArray, Array
 from ..base.weights import weighted_mean
 from .blas import product
@@ -37,7 +37,7 @@ from .reduction import (
 )
 from .spectrum import CentredSpectrum, TridiagonalReduction
 
-FEWEST = 3  # distinct inputs that a reduction needs
+FEWEST = 2  # distinct inputs that a reduction needs: one eigenvalue is left of them
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,15 @@ def decomposed(K: Array, y: Array, rows: GroupedRows | None = None, weights: Arr
     mean = float(weighted_mean(y, rows.weights))
     t = vectors.T @ (y - mean)
     return CentredSpectrum(np.append(zeros, eigenvalues), vectors, t, mean, means, norm, rows.weights)
+
+
+def spectrum_of(K: Array, X: Array, y: Array, weights: Array | None = None) -> CentredSpectrum:
+    """The spectrum of Ω of shape (N, N) for inputs X of shape (N, d) that may repeat, with targets y of shape (N,)."""
+    rows = repeated_inputs(group_equal_inputs(X, y, weights))
+    if rows is None:
+        return decomposed(K, y, weights=weights)
+    first = np.unique(rows.group, return_index=True)[1]
+    return decomposed(K[np.ix_(first, first)], y, rows)
 
 
 def _contrasts(rows: GroupedRows) -> Array:

@@ -127,7 +127,8 @@ class TridiagonalReduction:
         d, e = (self.diagonal[::-1], self.off_diagonal[::-1]) if reverse else (self.diagonal, self.off_diagonal)
         stacked_e = np.zeros((len(s), m))  # a zero between the blocks uncouples them
         stacked_e[:, : m - 1] = e
-        D, L, info = lapack.dpttrf((d + s[:, None]).ravel(), stacked_e.ravel()[:-1], overwrite_d=1, overwrite_e=1)
+        between = stacked_e.ravel()[: max(stacked_e.size - 1, 1)]  # LAPACK's wrapper wants one even where there is none
+        D, L, info = lapack.dpttrf((d + s[:, None]).ravel(), between, overwrite_d=1, overwrite_e=1)
         if info != 0:
             eigenvalues, _ = lapack.dsterf(self.diagonal, self.off_diagonal)
             raise indefinite(float(np.min(eigenvalues)), float(np.max(eigenvalues)))

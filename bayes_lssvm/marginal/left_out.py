@@ -23,7 +23,7 @@ from ..base.typing import Array
 from ..kernels import Kernel
 from ..levels.logistic_map import LogisticMap
 from ..linalg.blas import product
-from ..linalg.spectrum import CentredSpectrum
+from ..linalg.repeats import spectrum_of
 from .predictions import PredictionNode
 
 
@@ -37,7 +37,7 @@ def left_out_moments(nodes: Sequence[PredictionNode], X: Array, y: Array) -> tup
     mean, square = np.zeros(len(y)), np.zeros(len(y))
     total = sum(node.weight for node in nodes)
     for node in nodes:
-        spectrum = CentredSpectrum.from_kernel_matrix(node.kernel(X), y)
+        spectrum = spectrum_of(node.kernel(X), X, y)
         rows, _ = node.rows.by_gamma()
         inverse = 1.0 / (spectrum.eigenvalues[:, None] + rows.s)  # [N-1, G]
         diagonal = product(spectrum.vectors**2, inverse)  # (C⁻¹)_ii, [N, G]
@@ -72,7 +72,7 @@ def left_out(points: Array, kernel: Kernel, X: Array, y: Array) -> LeftOut:
     for g, theta in enumerate(distinct):
         rows = np.flatnonzero(group.ravel() == g)
         own, factor = (kernel.with_log_params(theta) if theta.size else kernel).within_bounds(X)
-        spectrum = CentredSpectrum.from_kernel_matrix(own(X), y)
+        spectrum = spectrum_of(own(X), X, y)
         mu = np.exp(points[rows, :1]) / factor
         s = mu / np.exp(points[rows, 1:2])
         inverse = 1.0 / (spectrum.eigenvalues + s)  # [n, N-1]

@@ -18,13 +18,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..base.rows import group_equal_inputs
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, check_positive_semidefinite
 from ..levels.level2 import Level2, optimise, optimise_all
 from ..levels.level3 import log_occam, occam_slope
 from ..levels.objective import BOUNDARY_MARGIN, derivative_coefficients
-from ..linalg.repeats import decomposed, repeated_inputs
+from ..linalg.repeats import spectrum_of
 from ..linalg.spectrum import CentredSpectrum, TridiagonalReduction
 
 
@@ -48,19 +47,6 @@ class Task:
     rows: AnyArray
     targets: Array
     weights: Array | None = None
-
-    def spectrum(self, K: Array, X: Array) -> CentredSpectrum:
-        """The spectrum with the first member's targets, from Ω and the task's inputs X of shape (n, d).
-
-        Inputs that repeat have eigenvalues that are zero. They are known to be, and not left to rounding: where γ is at
-        the upper end of its range, 1/γ is hardly above it, and the evidence would have it in its fourth digit.
-        """
-        y = self.targets[:, 0]
-        repeats = repeated_inputs(group_equal_inputs(X, y, self.weights))
-        if repeats is None:
-            return decomposed(K, y, weights=self.weights)
-        first = np.unique(repeats.group, return_index=True)[1]
-        return decomposed(K[np.ix_(first, first)], y, repeats)
 
 
 def tasks_of(code: Array, labels: AnyArray, weights: Array | None = None, *, whole: bool = True) -> tuple[Task, ...]:
@@ -129,7 +115,7 @@ class SharedObjective:
             X = self.X[task.rows]
             K = kernel(X)
             check_positive_semidefinite(kernel, K)
-            spectrum = task.spectrum(K, X)
+            spectrum = spectrum_of(K, X, task.targets[:, 0], task.weights)
             members = [spectrum.with_targets(y) for y in task.targets.T]
             results = [optimise(member) for member in members]
             value += sum(map(self._value, results))

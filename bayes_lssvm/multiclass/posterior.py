@@ -26,6 +26,7 @@ from ..levels.level3 import HasLevel3, Level3, evaluate
 from ..levels.logistic_map import LogisticMap
 from ..levels.moderation import class_log_odds, softmax_log_odds, target_log_odds, within_range
 from ..linalg.blas import product
+from ..linalg.repeats import spectrum_of
 from ..linalg.spectrum import CentredSpectrum
 from .objective import Task
 
@@ -108,7 +109,7 @@ class SharedPosterior:
         """Levels 1 to 3 for all members of a task."""
         K, Y, means = kernel(X), task.targets, weighted_mean(task.targets, task.weights)
         check_positive_semidefinite(kernel, K)
-        spectrum = task.spectrum(K, X)
+        spectrum = spectrum_of(K, X, Y[:, 0], task.weights)
         T = product(spectrum.vectors.T, np.ascontiguousarray(Y - means))  # [N-1, B]
         each = [replace(spectrum, t=t, y_mean=float(mean)) for t, mean in zip(T.T, means, strict=True)]
         level3 = [evaluate(member, prior_sd=prior_sd) for member in each]

@@ -11,7 +11,7 @@ import pytest
 from bayes_lssvm.base.errors import BayesLSSVMWarning
 from bayes_lssvm.base.rows import group_equal_inputs
 from bayes_lssvm.kernels import ARD, RBF, Polynomial
-from bayes_lssvm.linalg.repeats import decomposed, reduced, repeated_inputs
+from bayes_lssvm.linalg.repeats import decomposed, reduced, repeated_inputs, spectrum_of
 from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 from bayes_lssvm.marginal import marginalise
 from bayes_lssvm.marginal.density import Density
@@ -133,6 +133,19 @@ def test_the_spectrum_is_that_of_all_rows():
     np.testing.assert_allclose(own.vectors.T @ own.vectors, np.eye(len(y) - 1), atol=1e-13)
     np.testing.assert_allclose(own.vectors @ own.t, y - y.mean(), atol=1e-13)
     np.testing.assert_allclose(own.kernel_means, whole.kernel_means, atol=1e-14)
+
+
+@pytest.mark.parametrize("y", [(1.0, 1.0, -1.0, -1.0, -1.0), (1.0, 1.2, -1.0, -1.3, -1.0)])
+def test_two_distinct_inputs_leave_one_eigenvalue(y):
+    X, y, kernel = np.array([[0.0], [1.0]])[[0, 0, 1, 1, 1]], np.array(y), RBF(1.0)
+    rows = repeated_inputs(group_equal_inputs(X, y))
+    whole = CentredSpectrum.from_kernel_matrix(kernel(X), y)
+    for own in (reduced(kernel(rows.X), y, rows), decomposed(kernel(rows.X), y, rows), spectrum_of(kernel(X), X, y)):
+        for mine, theirs in zip(own.sums(np.array([0.1, 3.0])), whole.sums(np.array([0.1, 3.0])), strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+        mine, theirs = own.local_evidence(1.0, 3.0), whole.local_evidence(1.0, 3.0)
+        assert mine.value == pytest.approx(theirs.value, rel=1e-13)
+        np.testing.assert_allclose(mine.hessian, theirs.hessian, rtol=1e-11)
 
 
 @pytest.mark.parametrize("kernel", [RBF(1.0), ARD((1.0, 2.0))])

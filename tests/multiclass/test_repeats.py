@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from bayes_lssvm.kernels import RBF
-from bayes_lssvm.linalg.spectrum import CentredSpectrum
 from bayes_lssvm.multiclass.objective import SharedObjective, Task
 from bayes_lssvm.multiclass.posterior import SharedPosterior
 from tests.helpers_high_precision import log_evidence_at, rbf_tridiagonal
@@ -32,11 +31,3 @@ def test_the_evidence_at_the_end_of_the_range():
         assert level2.log_evidence == pytest.approx(exact, abs=1e-9)
     value, _ = SharedObjective(X, (task,), occam=False, prior_sd=(5.0, 5.0)).value_and_gradient(RBF(1.0))
     assert value == pytest.approx(at_end.log_evidence + inside.log_evidence, rel=1e-12)
-
-
-def test_without_repeats_nothing_changes():
-    X, Y = np.random.default_rng(0).normal(size=(12, 2)), _grid()[1][:12]
-    K, task = RBF(1.0)(X), Task((0, 1), np.arange(12), Y)
-    own, plain = task.spectrum(K, X), CentredSpectrum.from_kernel_matrix(K, Y[:, 0])
-    np.testing.assert_array_equal(own.eigenvalues, plain.eigenvalues)
-    np.testing.assert_array_equal(own.vectors, plain.vectors)
