@@ -37,14 +37,8 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
     _takes_several_outputs: ClassVar[bool] = False
 
     def _check_training_inputs(self, X: Any, y: Any, *, numeric_target: bool) -> tuple[Array, AnyArray]:
-        _refuse_plan(X)
-        try:
-            several = {"multi_output": True} if self._takes_several_outputs else {}
-            X, y = validate_data(
-                self, X, y, dtype=np.float64, y_numeric=numeric_target, ensure_min_samples=1, **several
-            )
-        except ValueError as error:
-            raise (_text_in_inputs(X) or error) from None
+        several = {"multi_output": True} if self._takes_several_outputs else {}
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric_target, ensure_min_samples=1, **several)
         _require_points(len(X))
         return X, y
 
@@ -93,7 +87,6 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
 
     def _new_inputs(self, X: Any) -> Array:
         check_is_fitted(self, "standardiser_")
-        _refuse_plan(X)
         if self._takes_matrices:
             return self._new_rows(X)
         return self.standardiser_(validate_data(self, X, dtype=np.float64, reset=False))
@@ -134,32 +127,6 @@ def _require_points(n: int, which: str = "") -> None:
             f"At least {MIN_POINTS} data points{which} are needed for a bias and two hyperparameters, "
             f"got n_samples={n}."
         )
-
-
-def _refuse_plan(X: Any) -> None:
-    """Refuse a table that is still to be computed, such as a LazyFrame of polars."""
-    if hasattr(X, "collect") and not hasattr(X, "__array__"):
-        raise ValueError(f"X of type {type(X).__name__} is a plan of a table, not a table: call its collect() first.")
-
-
-def _text_in_inputs(X: Any) -> ValueError | None:
-    """An error that names the first cell of X that is not a number, if there is one."""
-    names = [str(name) for name in getattr(X, "columns", [])]
-    table = np.asarray(X)
-    if table.ndim != 2 or table.dtype.kind not in "OUS":
-        return None
-    for j in range(table.shape[1]):
-        for i, cell in enumerate(table[:, j]):
-            try:
-                float(cell)
-            except (TypeError, ValueError):
-                column = repr(names[j]) if names else str(j)
-                return ValueError(
-                    f"Column {column} of X is not numeric: row {i} holds {cell!r} (could not convert it to float). "
-                    "Encode text as numbers first, for example with sklearn.preprocessing.OneHotEncoder, or leave the "
-                    "column out."
-                )
-    return None
 
 
 class BinaryLabels:

@@ -82,8 +82,9 @@ def surface_of(X: Any, y: Any, *, standardise: bool, task: str) -> tuple[Surface
     """The surface of given data, and the data as the model sees them."""
     if task not in _TASKS:
         raise ValueError(f"task must be one of {', '.join(_TASKS)}, got {task!r}.")
-    names = tuple(str(name) for name in getattr(X, "columns", ())) or None
-    X, y = check_X_y(X, y, dtype=np.float64, ensure_min_samples=3)
+    table = X
+    X, y = check_X_y(table, y, dtype=np.float64, ensure_min_samples=3)
+    names = tuple(str(name) for name in getattr(table, "columns", ())) or None
     scales = Standardiser.fit(X, names) if standardise else None
     inputs = X if scales is None else scales(X)
     text = y.dtype.kind in "OUSb"

@@ -72,8 +72,7 @@ def run(
     if changed and progress:
         print(_changed_sentence(study, changed), file=sys.stderr)
     missing = {cell.key: cell for cell in cells if cell.key not in finished}
-    if missing:
-        store.prepare()
+    store.prepare()  # with no cell missing, too: a run can be killed between its last cell and the end of its claim
     bar = tqdm(
         total=len(cells),
         initial=len(finished),

@@ -72,6 +72,17 @@ def test_what_a_killed_process_had_claimed_is_computed_by_the_other(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_what_a_run_left_that_was_killed_after_its_last_cell_is_removed(tmp_path):
+    study = Logged(str(tmp_path / "log"))
+    whole = run(study, None, size="toy", folder=tmp_path, progress=False)
+    (folder,) = {path.parent for path in tmp_path.rglob("*.json")}
+    left = [folder / ".f.lock", folder / ".f.json.0123abcd.part"]
+    for path in left:
+        path.touch()
+    assert run(study, None, size="toy", folder=tmp_path, progress=False).cells == whole.cells
+    assert not any(path.exists() for path in left)
+
+
 def test_workers_end_with_the_process_that_started_them(tmp_path):
     """Both workers are in the middle of a cell that would never end when their parent is killed."""
     study = Logged(str(tmp_path / "log"), wait_for=str(tmp_path / "never"), waiting=tuple("abcdef"))
