@@ -64,6 +64,10 @@ def _is_missing(cell: Any) -> bool:
     return cell is None or type(cell).__name__ in _MISSING or (isinstance(cell, float) and np.isnan(cell))
 
 
+class NoNumberError(ValueError, TypeError):
+    """A cell that is neither a number nor text: scikit-learn asks for a TypeError, this library for a ValueError."""
+
+
 def cell_that_is_no_number(X: Any) -> ValueError | None:
     """An error that names the first cell of X that is missing or not a number, if there is one."""
     names = [str(name) for name in getattr(X, "columns", [])]
@@ -77,16 +81,21 @@ def cell_that_is_no_number(X: Any) -> ValueError | None:
         for i, cell in enumerate(table[:, j]):
             try:
                 float(cell)
-            except (TypeError, ValueError):
-                return _error(repr(names[j]) if names else str(j), i, cell)
+            except (TypeError, ValueError) as error:
+                return _error(repr(names[j]) if names else str(j), i, cell, error)
     return None
 
 
-def _error(column: str, row: int, cell: Any) -> ValueError:
+def _error(column: str, row: int, cell: Any, error: Exception) -> ValueError:
     if _is_missing(cell):
         return ValueError(
             f"Input X contains NaN or nothing at all: column {column} has no value in row {row}. Leave such rows out, "
             "or fill them in, for example with sklearn.impute.SimpleImputer."
+        )
+    if isinstance(error, TypeError):
+        return NoNumberError(
+            f"Column {column} of X is not numeric: row {row} holds {cell!r} ({error}). Turn it into numbers, or leave "
+            "the column out."
         )
     return ValueError(
         f"Column {column} of X is not numeric: row {row} holds {cell!r} (could not convert it to float). "
