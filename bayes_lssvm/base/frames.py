@@ -34,7 +34,7 @@ def refuse_unfit(X: Any, y: Any = None, *, numeric_target: bool = False) -> None
 
 def _time_columns(table: Any, name: str) -> list[str]:
     """The columns of a table that hold dates or durations, in words."""
-    types = getattr(table, "dtypes", getattr(table, "dtype", None))
+    types: Any = getattr(table, "dtypes", getattr(table, "dtype", None))
     columns = getattr(table, "columns", None)
     if columns is None or not hasattr(types, "__iter__"):
         return [name] if _is_time(types) else []
