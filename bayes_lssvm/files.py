@@ -38,6 +38,16 @@ def load(path: str | Path) -> Model:
 
     A file from elsewhere can be opened safely: nothing in it is run, and it takes no more memory than a model of its
     shapes. One that is damaged, or not a model, is refused with a `ModelFileError`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import bayes_lssvm
+    >>> from bayes_lssvm.datasets import load
+    >>> model = bayes_lssvm.BayesianLSSVC("linear").fit(*load("ripley").Xy)
+    >>> path = model.save(pathlib.Path(tempfile.mkdtemp()) / "ripley.npz")
+    >>> bayes_lssvm.load(path).kernel_
+    Linear()
     """
     with open_state(path) as state:
         kind = state.header["estimator"]

@@ -58,6 +58,18 @@ class SearchStep:
         Whether the search went there.
     candidates : tuple of pairs (str, float)
         Every structure that was tried, with its log evidence, the best first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm import search_kernels
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(-3, 3, size=(40, 1))
+    >>> y = np.sinc(x[:, 0]) + 0.1 * rng.normal(size=40)
+    >>> found = search_kernels(x, y, kernels=["linear"], most_parts=1, progress=False)
+    >>> step = found.path[0]
+    >>> step.move, step.structure
+    ('start', 'linear')
     """
 
     move: str
@@ -88,6 +100,17 @@ class KernelSearch:
     stopped : str
         Why the search ended.
     standardise : bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm import search_kernels
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(-3, 3, size=(40, 1))
+    >>> y = np.sinc(x[:, 0]) + 0.1 * rng.normal(size=40)
+    >>> found = search_kernels(x, y, kernels=["linear"], most_parts=1, progress=False)
+    >>> found.structure, found.path[0].move
+    ('linear', 'start')
     """
 
     kernel: Kernel

@@ -31,11 +31,30 @@ _STEP = 1e-4  # of differences, in the log parameter
 
 
 class ImproperPriorError(ValueError):
-    """A prior without a finite integral where the evidence needs one."""
+    """A prior without a finite integral where the evidence needs one.
+
+    Examples
+    --------
+    >>> from bayes_lssvm import marginalise
+    >>> from bayes_lssvm.priors import Flat, ImproperPriorError
+    >>> try:
+    ...     marginalise([[0.0], [1.0], [2.0], [3.0]], [0.1, 0.9, 2.2, 2.8], kernel="linear", prior=Flat())
+    ... except ImproperPriorError:
+    ...     print("quadrature needs a proper prior")
+    ...
+    quadrature needs a proper prior
+    """
 
 
 class LogPrior(ABC):
-    """The prior of one log parameter."""
+    """The prior of one log parameter.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.priors import LogPrior, Normal
+    >>> issubclass(Normal, LogPrior)
+    True
+    """
 
     @abstractmethod
     def log_density(self, x: Array) -> Array:
@@ -72,7 +91,14 @@ class LogPrior(ABC):
 
 @dataclass(frozen=True)
 class Normal(LogPrior):
-    """Gaussian in the log parameter: sd = 3 spans a factor of 400 either way within two standard deviations."""
+    """Gaussian in the log parameter: sd = 3 spans a factor of 400 either way within two standard deviations.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.priors import Normal
+    >>> Normal(0, 3).width, Normal(0, 3).log_density(0.0).round(3)
+    (3, np.float64(-2.018))
+    """
 
     mean: float = 0.0
     sd: float = 3.0
@@ -101,7 +127,14 @@ class Normal(LogPrior):
 
 @dataclass(frozen=True)
 class Box(LogPrior):
-    """Constant between two bounds of the log parameter."""
+    """Constant between two bounds of the log parameter.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.priors import Box
+    >>> Box(-2, 2).support, Box(-2, 2).log_density([0.0, 5.0]).round(3)
+    ((-2, 2), array([-1.386,   -inf]))
+    """
 
     low: float
     high: float
@@ -136,6 +169,12 @@ class Gamma(LogPrior):
 
     For a noise precision it says that `2·shape` errors were seen before, of mean square rate/shape: Gamma(½, 2) is one
     label ±1 that the model was sure of and that was wrong, an error of 2.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.priors import Gamma
+    >>> Gamma(2.0, 1.0).log_density(0.0).round(3)
+    np.float64(-1.0)
     """
 
     shape: float
@@ -172,7 +211,14 @@ class Gamma(LogPrior):
 
 @dataclass(frozen=True)
 class Flat(LogPrior):
-    """Density 1 everywhere: for Laplace approximations only."""
+    """Density 1 everywhere: for Laplace approximations only.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.priors import Flat
+    >>> Flat().proper
+    False
+    """
 
     def log_density(self, x: Array) -> Array:
         return np.zeros_like(np.asarray(x, dtype=float))
@@ -201,6 +247,14 @@ class HyperPrior:
     mu, zeta : LogPrior
     kernel : LogPrior or tuple of LogPrior
         One for all parameters of the kernel, or one each.
+
+    Examples
+    --------
+    >>> from bayes_lssvm import BayesianLSSVC
+    >>> from bayes_lssvm.priors import Gamma, HyperPrior, Normal
+    >>> prior = HyperPrior(mu=Normal(0, 1), zeta=Gamma(0.5, 2.0), kernel=Normal(1, 1))
+    >>> BayesianLSSVC(prior=prior).prior is prior
+    True
     """
 
     mu: LogPrior = field(default_factory=Normal)

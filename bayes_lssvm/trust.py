@@ -110,6 +110,16 @@ def trust(
         "auto": classification if the targets are text or have two values.
     seed : int
         Of the subset where there are more than 500 points, and of the draws behind k̂.
+
+    Examples
+    --------
+    >>> from bayes_lssvm import trust
+    >>> from bayes_lssvm.datasets import load
+    >>> from bayes_lssvm.kernels import RBF
+    >>> X, y = load("ripley").Xy
+    >>> report = trust(X[::3], y[::3], kernel=RBF(1.3), fixed_kernel=True, progress=False)
+    >>> report.verdict
+    'good'
     """
     start = time.perf_counter()
     X, y = check_X_y(X, y, dtype=np.float64, ensure_min_samples=3)
@@ -289,6 +299,19 @@ def worst_change(model: Model, exact: HyperPosterior, X: Array) -> float:
 
     A difference of probabilities for classes; for real targets one of means, or of standard deviations, in units of the
     predicted standard deviation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm import BayesianLSSVR, marginalise
+    >>> from bayes_lssvm.trust import worst_change
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 1))
+    >>> y = X[:, 0] + 0.3 * rng.normal(size=40)
+    >>> model = BayesianLSSVR("linear").fit(X, y)
+    >>> exact = marginalise(model.standardiser_(X), y, kernel="linear", standardise=False, task="regression")
+    >>> bool(worst_change(model, exact, X) < 2)
+    True
     """
     points = model.standardiser_(X)
     if isinstance(model, BayesianLSSVC):

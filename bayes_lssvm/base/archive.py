@@ -33,7 +33,22 @@ _MAY_BE_INFINITE = ("scale",)  # of columns without variance
 
 
 class ModelFileError(ValueError):
-    """A file that is not a model, or not one that this version can read."""
+    """A file that is not a model, or not one that this version can read.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import bayes_lssvm
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "no model.npz"
+    >>> path.write_text("something else")
+    14
+    >>> try:
+    ...     bayes_lssvm.load(path)
+    ... except bayes_lssvm.ModelFileError:
+    ...     print("not a model")
+    ...
+    not a model
+    """
 
 
 class Selected(Mapping[str, AnyArray]):

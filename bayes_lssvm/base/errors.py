@@ -18,11 +18,30 @@ class NotPositiveSemidefiniteError(np.linalg.LinAlgError, ValueError):
 
     A `ValueError`, since it is the kernel or γ that has to change, and a `LinAlgError`, so that code that guards a
     factorisation as NumPy's and SciPy's are guarded catches this one too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm import NotPositiveSemidefiniteError
+    >>> from bayes_lssvm.kernels import MLP, check_positive_semidefinite
+    >>> try:
+    ...     check_positive_semidefinite(MLP(1.0, 1.0), np.array([[0.0, 1.0], [1.0, 0.0]]))
+    ... except NotPositiveSemidefiniteError:
+    ...     print("not an inner product")
+    ...
+    not an inner product
     """
 
 
 class MatrixTooLargeError(MemoryError, ValueError):
-    """A kernel matrix would not fit into memory; raised before it is allocated."""
+    """A kernel matrix would not fit into memory; raised before it is allocated.
+
+    Examples
+    --------
+    >>> from bayes_lssvm import MatrixTooLargeError
+    >>> issubclass(MatrixTooLargeError, MemoryError)
+    True
+    """
 
 
 class UnknownKernelError(ValueError):
@@ -30,27 +49,94 @@ class UnknownKernelError(ValueError):
 
 
 class BayesLSSVMWarning(UserWarning):
-    """A result that is returned but should be read with care."""
+    """A result that is returned but should be read with care.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from bayes_lssvm import BayesianLSSVC, BayesLSSVMWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", BayesLSSVMWarning)
+    ...     model = BayesianLSSVC("linear").fit([[0.0], [1.0], [0.0], [1.0]], [0, 0, 1, 1])
+    ...
+    """
 
 
 class LongFitWarning(BayesLSSVMWarning):
-    """A fit that takes longer than a few seconds, said before it starts, with its time and memory."""
+    """A fit that takes longer than a few seconds, said before it starts, with its time and memory.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from bayes_lssvm import LongFitWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", LongFitWarning)  # a fit that would take long is refused
+    ...
+    """
 
 
 class NoSignalWarning(BayesLSSVMWarning):
-    """The data are explained about as well by noise alone (γ → 0)."""
+    """The data are explained about as well by noise alone (γ → 0).
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from bayes_lssvm import BayesianLSSVC
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = BayesianLSSVC("linear").fit([[0.0], [1.0], [0.0], [1.0]], [0, 0, 1, 1])
+    ...
+    >>> sorted({warning.category.__name__ for warning in caught})
+    ['NoSignalWarning']
+    """
 
 
 class InterpolationWarning(BayesLSSVMWarning):
-    """Level 2 runs to the interpolating corner (γ → ∞)."""
+    """Level 2 runs to the interpolating corner (γ → ∞).
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from bayes_lssvm import BayesianLSSVR
+    >>> x = np.linspace(-1, 1, 20)[:, None]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = BayesianLSSVR("linear", prior="flat").fit(x, 2 * x[:, 0])
+    ...
+    >>> sorted({warning.category.__name__ for warning in caught})
+    ['InterpolationWarning']
+    """
 
 
 class EvidenceDivergenceWarning(BayesLSSVMWarning):
-    """Eq 5.3 diverges because γ_eff is close to 1 or to N."""
+    """Eq 5.3 diverges because γ_eff is close to 1 or to N.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from bayes_lssvm import BayesianLSSVC
+    >>> X = [[3, 0], [0, 1], [0, 2], [1, 1], [1, 2], [2, 1], [0, 3], [1, 0], [2, 0], [4, 4], [2, 3], [3, 2]]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = BayesianLSSVC(refine=False, prior="flat").fit(X, [1, 1, 1, 2, 2, 2] * 2)
+    ...
+    >>> sorted({warning.category.__name__ for warning in caught})
+    ['EvidenceDivergenceWarning']
+    """
 
 
 class TiedOptimaWarning(BayesLSSVMWarning):
-    """Two models that differ are equally good by the criterion; one of them was taken."""
+    """Two models that differ are equally good by the criterion; one of them was taken.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from bayes_lssvm import TiedOptimaWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", TiedOptimaWarning)  # two equally good models are an error
+    ...
+    """
 
 
 class DamagedFileWarning(BayesLSSVMWarning):
@@ -58,7 +144,23 @@ class DamagedFileWarning(BayesLSSVMWarning):
 
 
 class ConstantFeatureWarning(BayesLSSVMWarning):
-    """A column of the inputs has no variance; it is kept at zero."""
+    """A column of the inputs has no variance; it is kept at zero.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from bayes_lssvm import BayesianLSSVR
+    >>> x = np.linspace(-1, 1, 20)
+    >>> X = np.column_stack([x, np.ones(20)])
+    >>> y = x + 0.1 * np.cos(50 * x)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = BayesianLSSVR("linear").fit(X, y)
+    ...
+    >>> sorted({warning.category.__name__ for warning in caught})
+    ['ConstantFeatureWarning']
+    """
 
 
 def require_positive(what: str, value: float) -> float:

@@ -22,7 +22,14 @@ LIMITS: dict[str, tuple[float, float]] = {
 
 
 class Grade(NamedTuple):
-    """One measured quantity, how good it is by the limits, and what it says."""
+    """One measured quantity, how good it is by the limits, and what it says.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.trust import Grade
+    >>> Grade("tail mass", 0.02, "good", "2 % of the posterior lies far out.").level
+    'good'
+    """
 
     name: str
     value: float
@@ -31,7 +38,15 @@ class Grade(NamedTuple):
 
 
 def level_of(name: str, value: float) -> Level:
-    """The level of a value by the limits of that name."""
+    """The level of a value by the limits of that name.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.trust import LIMITS, level_of
+    >>> name, (good, doubtful) = next(iter(LIMITS.items()))
+    >>> level_of(name, good), level_of(name, doubtful), level_of(name, 2 * doubtful)
+    ('good', 'doubtful', 'bad')
+    """
     good, doubtful = LIMITS[name]
     return "good" if value <= good else "doubtful" if value <= doubtful else "bad"
 

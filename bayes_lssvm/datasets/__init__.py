@@ -64,6 +64,12 @@ def load(name: str, **options: Any) -> Dataset:
         If the set has no such option.
     FileNotFoundError
         If the set is not shipped and its file is not found; the message says what to do.
+
+    Examples
+    --------
+    >>> from bayes_lssvm import datasets
+    >>> datasets.load("ripley")
+    Dataset('rsy', 250 × 2, 2 classes, 1000 test rows)
     """
     spec = find(name)
     check_options(spec, options)

@@ -46,6 +46,13 @@ def make_led(n: int = 600, seed: Seed = 0, *, noise: float = 0.1) -> tuple[Float
         Segments, 0 or 1.
     y : ndarray of shape (n,)
         Digits 0 to 9.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.datasets import make_led
+    >>> X, y = make_led(100)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((100, 7), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     """
     if not 0 <= noise <= 1:
         raise ValueError(f"noise is a probability: it must lie in [0, 1], not be {noise!r}")
@@ -85,6 +92,13 @@ def make_two_spirals(
     X : ndarray of shape (n, 2)
     y : ndarray of shape (n,)
         +1 for the first spiral, −1 for the second, alternating.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.datasets import make_two_spirals
+    >>> X, y = make_two_spirals()
+    >>> X.shape, sorted(set(y.tolist()))
+    ((194, 2), [-1, 1])
     """
     if n % 2 or n < 4:
         raise ValueError(f"n counts both spirals: it must be even and at least 4, not {n!r}")
@@ -116,6 +130,13 @@ def make_twonorm(n: int = 400, seed: Seed = 0) -> tuple[FloatArray, IntArray]:
     X : ndarray of shape (n, 20)
     y : ndarray of shape (n,)
         +1 for the mean +a, −1 for −a.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.datasets import make_twonorm
+    >>> X, y = make_twonorm(100)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((100, 20), [-1, 1])
     """
     rng = _rng(n, seed)
     y = _signs(n, rng)
@@ -140,6 +161,13 @@ def make_ringnorm(n: int = 400, seed: Seed = 0, *, a: float = RING_SHIFT) -> tup
     X : ndarray of shape (n, 20)
     y : ndarray of shape (n,)
         +1 for the wide class at the origin, −1 for the unit class at (a, …, a).
+
+    Examples
+    --------
+    >>> from bayes_lssvm.datasets import make_ringnorm
+    >>> X, y = make_ringnorm(100)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((100, 20), [-1, 1])
     """
     rng = _rng(n, seed)
     y = _signs(n, rng)
@@ -169,6 +197,13 @@ def make_waveform(
     X : ndarray of shape (n, 21), or (n, 40) with the noise inputs
     y : ndarray of shape (n,)
         ±1, or 0, 1, 2 with ``binary=False``.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.datasets import make_waveform
+    >>> X, y = make_waveform(100)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((100, 21), [-1, 1])
     """
     rng = _rng(n, seed)
     y = rng.integers(3, size=n)

@@ -53,7 +53,15 @@ ALIASES: Final[Mapping[str, str]] = MappingProxyType(
 
 
 class Entry(NamedTuple):
-    """One line of the catalogue."""
+    """One line of the catalogue.
+
+    Examples
+    --------
+    >>> from bayes_lssvm import datasets
+    >>> entry = datasets.available()[0]
+    >>> entry.name, entry.rows, entry.inputs, entry.classes
+    ('rsy', 250, 2, 2)
+    """
 
     name: str
     """What to pass to `load`."""
@@ -72,7 +80,14 @@ class Entry(NamedTuple):
 
 
 class Catalogue(tuple[Entry, ...]):
-    """The entries, in a fixed order; prints as a table."""
+    """The entries, in a fixed order; prints as a table.
+
+    Examples
+    --------
+    >>> from bayes_lssvm import datasets
+    >>> [entry.name for entry in datasets.available() if entry.origin == "scikit-learn"]
+    ['iris', 'wine']
+    """
 
     __slots__ = ()
 
@@ -95,12 +110,25 @@ def available() -> Catalogue:
     -------
     Catalogue
         A tuple of `Entry`, which prints as a table; ``available().names`` are the names.
+
+    Examples
+    --------
+    >>> from bayes_lssvm import datasets
+    >>> datasets.available().names[:3]
+    ('rsy', 'cra', 'tit')
     """
     return Catalogue(Entry(s.name, s.title, *s.shape, len(s.classes), s.origin, s.options) for s in SPECS.values())
 
 
 def find(name: str) -> Spec:
-    """The record of a set, by its name or an alias, whatever the case and with ``-`` or a space for ``_``."""
+    """The record of a set, by its name or an alias, whatever the case and with ``-`` or a space for ``_``.
+
+    Examples
+    --------
+    >>> from bayes_lssvm import datasets
+    >>> datasets.find("ripley").title
+    "Ripley's synthetic two-class problem in the plane"
+    """
     key = name.strip().lower().replace("-", "_").replace(" ", "_")
     key = ALIASES.get(key, key)
     if key in SPECS:

@@ -50,6 +50,13 @@ class Dataset:
         The published partitions into training and test part; empty where there are none.
     split_sizes : (int, int) or None
         Rows in the training and the test part of the benchmark's partitions, for drawing new ones.
+
+    Examples
+    --------
+    >>> from bayes_lssvm import datasets
+    >>> iris = datasets.load("iris")
+    >>> iris.data.shape, iris.classes
+    ((150, 4), (0, 1, 2))
     """
 
     name: str
@@ -95,7 +102,14 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Spec:
-    """What the catalogue knows about a set before any file is opened."""
+    """What the catalogue knows about a set before any file is opened.
+
+    Examples
+    --------
+    >>> from bayes_lssvm import datasets
+    >>> datasets.find("wine").shape
+    (178, 13)
+    """
 
     name: str
     title: str

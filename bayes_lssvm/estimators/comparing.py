@@ -26,7 +26,19 @@ _FACTORS = (0.5, 2.0)
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Ranking):
-    """Kernels ranked by evidence, the best first: what `compare` returns."""
+    """Kernels ranked by evidence, the best first: what `compare` returns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm import compare
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(-3, 3, size=(40, 1))
+    >>> y = np.sinc(x[:, 0]) + 0.1 * rng.normal(size=40)
+    >>> table = compare(x, y, ["linear", "rbf"], progress=False)
+    >>> table.best.kernel.param_names, table.words(1)
+    (('sigma',), 'very strong')
+    """
 
     problem: Problem | None = field(default=None, repr=False, kw_only=True)
     settings: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)

@@ -13,7 +13,17 @@ from ..levels.calibration import Calibration
 
 
 class LadderRow(NamedTuple):
-    """A rung of the ladder in a report: the kernel held or free, its evidence, and error bars of log μ and log ζ."""
+    """A rung of the ladder in a report: the kernel held or free, its evidence, and error bars of log μ and log ζ.
+
+    Examples
+    --------
+    >>> from bayes_lssvm import trust
+    >>> from bayes_lssvm.datasets import load
+    >>> X, y = load("ripley").Xy
+    >>> report = trust(X[::3], y[::3], kernel="linear", fixed_kernel=True, progress=False)
+    >>> [row.method for row in report.ladder]
+    ['mackay', 'laplace', 'importance', 'quadrature']
+    """
 
     method: str
     kernel: str
@@ -52,6 +62,18 @@ class TrustReport:
         Rows that were used, and that were given; a subset of 500, spread over the targets, stands for more.
     seconds : float
     provenance : dict
+
+    Examples
+    --------
+    >>> from bayes_lssvm import trust
+    >>> from bayes_lssvm.datasets import load
+    >>> from bayes_lssvm.kernels import RBF
+    >>> X, y = load("ripley").Xy
+    >>> report = trust(X[::3], y[::3], kernel=RBF(1.3), fixed_kernel=True, progress=False)
+    >>> report.verdict, report.n_modes
+    ('good', 1)
+    >>> print(report.checks[0].level)
+    good
     """
 
     verdict: Level

@@ -146,6 +146,16 @@ class LSSVR(RegressorMixin, _PlainLSSVM):  # type: ignore[misc]
 
     Parameters are those of `LSSVC`; attributes `alpha_`, `intercept_` and `kernel_` too. Targets of shape (N, L) are L
     outputs with the same kernel and γ: `alpha_` then has the shape (N, L), and predictions (n, L).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm import LSSVR
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(-3, 3, size=(40, 1))
+    >>> y = np.sinc(x[:, 0]) + 0.1 * rng.normal(size=40)
+    >>> LSSVR("rbf", gamma=100.0).fit(x, y).predict([[0.0]]).round(1)
+    array([1.])
     """
 
     _takes_several_outputs: ClassVar[bool] = True

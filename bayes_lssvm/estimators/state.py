@@ -25,7 +25,17 @@ KINDS = tuple(f"{kind}LSSV{task}" for kind in ("Bayesian", "FullyBayesian", "Ave
 
 
 def save(model: Any, path: str | Path) -> Path:
-    """Write a fitted model of one of `KINDS`; the file appears whole or not at all."""
+    """Write a fitted model of one of `KINDS`; the file appears whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import bayes_lssvm
+    >>> from bayes_lssvm.datasets import load
+    >>> model = bayes_lssvm.BayesianLSSVC("linear").fit(*load("ripley").Xy)
+    >>> bayes_lssvm.save(model, pathlib.Path(tempfile.mkdtemp()) / "ripley.npz").name
+    'ripley.npz'
+    """
     kind = type(model).__name__
     if kind not in KINDS:
         raise TypeError(f"Only {', '.join(KINDS[:-1])} and {KINDS[-1]} can be saved, got {kind}.")

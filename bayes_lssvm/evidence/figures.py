@@ -46,6 +46,18 @@ class LaplaceFigures:
     improper : tuple of str
         Sites with an improper prior, which counts with density one.
     seconds : float
+
+    Examples
+    --------
+    >>> import numpy as np, numpyro, numpyro.distributions as dist
+    >>> from bayes_lssvm.evidence import laplace_figures
+    >>> def model(y):
+    ...     mean = numpyro.sample("mean", dist.Normal(0.0, 10.0))
+    ...     numpyro.sample("y", dist.Normal(mean, 1.0), obs=y)
+    ...
+    >>> found = laplace_figures(model, (np.array([0.1, -0.4, 0.9]),), starts=2, draws=500)
+    >>> found.improper
+    ()
     """
 
     names: tuple[str, ...]
@@ -169,6 +181,18 @@ def laplace_figures(
     seed : int
     chunk : int
         Densities that are evaluated at a time; less needs less memory.
+
+    Examples
+    --------
+    >>> import numpy as np, numpyro, numpyro.distributions as dist
+    >>> from bayes_lssvm.evidence import laplace_figures
+    >>> def model(y):
+    ...     mean = numpyro.sample("mean", dist.Normal(0.0, 10.0))
+    ...     numpyro.sample("y", dist.Normal(mean, 1.0), obs=y)
+    ...
+    >>> found = laplace_figures(model, (np.array([0.1, -0.4, 0.9]),), starts=2, draws=500)
+    >>> len(found.modes), found.names
+    (1, ('mean',))
     """
     return figures_of(UnconstrainedModel.of(model, tuple(args), kwargs or {}, chunk=chunk), starts, draws, seed)
 

@@ -86,6 +86,18 @@ def trust_model(
         Densities that are evaluated at a time; less needs less memory.
     progress : bool
         Show a bar of the chains, on a terminal.
+
+    Examples
+    --------
+    >>> import numpy as np, numpyro, numpyro.distributions as dist
+    >>> from bayes_lssvm.evidence import trust_model
+    >>> def model(y):
+    ...     mean = numpyro.sample("mean", dist.Normal(0.0, 10.0))
+    ...     numpyro.sample("y", dist.Normal(mean, 1.0), obs=y)
+    ...
+    >>> report = trust_model(model, (np.array([0.1, -0.4, 0.9]),), sample=False, starts=2, progress=False)
+    >>> report.verdict
+    'good'
     """
     began = time.perf_counter()
     density = UnconstrainedModel.of(model, tuple(args), kwargs or {}, chunk=chunk)

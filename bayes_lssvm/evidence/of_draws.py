@@ -31,7 +31,16 @@ _SMALLEST_ERROR = 1e-4  # nats: a smaller error is not worth an argument
 
 
 class EvidenceDisagreementWarning(BayesLSSVMWarning):
-    """Two estimates of the same evidence differ by more than their errors allow."""
+    """Two estimates of the same evidence differ by more than their errors allow.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from bayes_lssvm.evidence import EvidenceDisagreementWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", EvidenceDisagreementWarning)  # an error where the two methods disagree
+    ...
+    """
 
 
 class Problem(NamedTuple):
@@ -119,6 +128,15 @@ def log_evidence(
     -----
     EvidenceDisagreementWarning
         Where the two methods differ by more than four standard errors of their difference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm import log_evidence
+    >>> draws = np.random.default_rng(0).normal(size=(4, 500, 2))  # of a Gaussian without its constant
+    >>> found = log_evidence(lambda points: -0.5 * (points**2).sum(axis=1), draws=draws)
+    >>> bool(abs(found.value - np.log(2 * np.pi)) < 5 * found.standard_error)
+    True
     """
     _check_methods(methods)
     problem = _problem(

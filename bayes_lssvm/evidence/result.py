@@ -43,6 +43,15 @@ class LogEvidence:
     concerns : tuple of str
         Reasons not to trust the value; empty where nothing looks wrong.
     provenance : dict
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm import log_evidence
+    >>> draws = np.random.default_rng(0).normal(size=(4, 500, 2))
+    >>> found = log_evidence(lambda points: -0.5 * (points**2).sum(axis=1), draws=draws)
+    >>> found.dim, found.concerns
+    (2, ())
     """
 
     value: float

@@ -64,6 +64,18 @@ class ModelTrust:
         Of the chains.
     seconds : float
     provenance : dict
+
+    Examples
+    --------
+    >>> import numpy as np, numpyro, numpyro.distributions as dist
+    >>> from bayes_lssvm.evidence import trust_model
+    >>> def model(y):
+    ...     mean = numpyro.sample("mean", dist.Normal(0.0, 10.0))
+    ...     numpyro.sample("y", dist.Normal(mean, 1.0), obs=y)
+    ...
+    >>> report = trust_model(model, (np.array([0.1, -0.4, 0.9]),), sample=False, starts=2, progress=False)
+    >>> report.error_bars
+    'not checked'
     """
 
     verdict: Level

@@ -23,7 +23,17 @@ WIDTH_SD = 1.0  # of the log of a width: far wider than the inputs is a linear k
 
 
 class Kernel(ABC):
-    """A kernel function: blocks of its matrix, its diagonal and its derivatives in log parameters."""
+    """A kernel function: blocks of its matrix, its diagonal and its derivatives in log parameters.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.kernels import RBF, Kernel
+    >>> kernel = RBF(2.0)
+    >>> isinstance(kernel, Kernel), kernel.param_names
+    (True, ('sigma',))
+    >>> kernel.with_log_params([0.0])
+    RBF(sigma=1.0)
+    """
 
     alike_in_inputs: ClassVar[bool] = False
     """Whether the inputs can be swapped with no change in the kernel; a class of one's own may say so."""
@@ -215,7 +225,14 @@ class _Composite(Kernel):
 
 
 class Sum(_Composite):
-    """K = K₁ + K₂ + …: the feature vectors stacked (paper 0, section 2)."""
+    """K = K₁ + K₂ + …: the feature vectors stacked (paper 0, section 2).
+
+    Examples
+    --------
+    >>> from bayes_lssvm.kernels import RBF, Linear
+    >>> RBF(1.0) + Linear()
+    RBF(sigma=1.0) + Linear()
+    """
 
     def __call__(self, X: Array, Z: Array | None = None) -> Array:
         total = self.parts[0](X, Z)
@@ -241,7 +258,14 @@ class Sum(_Composite):
 
 
 class Product(_Composite):
-    """K = K₁ · K₂ · …: the feature vectors' outer products."""
+    """K = K₁ · K₂ · …: the feature vectors' outer products.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.kernels import RBF, Periodic
+    >>> RBF(3.0) * Periodic(length_scale=1.0, period=2.0)
+    RBF(sigma=3.0) * Periodic(length_scale=1.0, period=2.0)
+    """
 
     def __call__(self, X: Array, Z: Array | None = None) -> Array:
         total = self.parts[0](X, Z)
@@ -282,7 +306,17 @@ class Product(_Composite):
 
 @dataclass(frozen=True, repr=False)
 class Scaled(Kernel):
-    """K = factor · K₁. Alone, the factor only trades with μ; it matters inside a sum."""
+    """K = factor · K₁. Alone, the factor only trades with μ; it matters inside a sum.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.kernels import RBF
+    >>> kernel = 2.0 * RBF(1.0)
+    >>> kernel(np.array([[0.0], [1.0]])).round(3)
+    array([[2.   , 0.736],
+           [0.736, 2.   ]])
+    """
 
     factor: float
     kernel: Kernel
@@ -377,6 +411,12 @@ class Parametric(Kernel):
 
     A kernel of one's own adds `__call__`, `diag` and `gradient`, and is registered by `register` so that model files
     can hold it.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.kernels import Matern, Parametric
+    >>> issubclass(Matern, Parametric), Matern(2.0).param_names
+    (True, ('length_scale',))
     """
 
     free: ClassVar[tuple[str, ...]] = ()
@@ -403,7 +443,14 @@ class Parametric(Kernel):
 
 
 def check_positive_semidefinite(kernel: Kernel, K: Array) -> None:
-    """Refuse a kernel matrix that is not finite, or has a negative eigenvalue where its kernel could have one."""
+    """Refuse a kernel matrix that is not finite, or has a negative eigenvalue where its kernel could have one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.kernels import MLP, check_positive_semidefinite
+    >>> check_positive_semidefinite(MLP(1.0, 1.0), np.eye(2))
+    """
     if not np.isfinite(K.sum()):
         raise ValueError(
             f"The matrix of {kernel!s} on these data has entries that are not finite: its parameters are too extreme "

@@ -18,6 +18,14 @@ class Categorical(OneWidth, Parametric):
 
     For inputs that are codes of categories. It is the RBF kernel of indicators of the categories, one for each, of
     width √2 σ. Standardisation does no harm: equal values stay equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.kernels import Categorical
+    >>> Categorical(sigma=1.0)(np.array([[0, 1], [0, 2]])).round(3)
+    array([[1.   , 0.368],
+           [0.368, 1.   ]])
     """
 
     sigma: float = 1.0
@@ -48,7 +56,16 @@ def _differing(X: Array, Z: Array) -> Array:
 
 @dataclass(frozen=True)
 class Constant(Parametric):
-    """K(x, z) = 1. Alone or in a sum it is the bias term, which the model has; it matters inside a product."""
+    """K(x, z) = 1. Alone or in a sum it is the bias term, which the model has; it matters inside a product.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.kernels import RBF, Constant
+    >>> (RBF(1.0) + Constant())(np.array([[0.0], [9.0]])).round(3)
+    array([[2., 1.],
+           [1., 2.]])
+    """
 
     alike_in_inputs: ClassVar[bool] = True
 
@@ -71,6 +88,14 @@ class White(Parametric):
 
     Where no inputs repeat it is noise like 1/ζ, and the data cannot tell the two apart; where they do, it is what
     repeats of an input have in common.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.kernels import White
+    >>> White()(np.array([[0.0], [1.0]]))
+    array([[1., 0.],
+           [0., 1.]])
     """
 
     alike_in_inputs: ClassVar[bool] = True

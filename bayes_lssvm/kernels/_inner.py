@@ -30,6 +30,14 @@ class Linear(Kernel):
 
     Alone and in sums the bias makes every origin the same; in a product it is where the other kernel's functions have
     no say.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.kernels import Linear
+    >>> Linear()(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[ 5., 11.],
+           [11., 25.]])
     """
 
     origin: tuple[float, ...] = ()
@@ -85,7 +93,16 @@ class Linear(Kernel):
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
-    """K(x, z) = (1 + xᵀz / scale)^degree (papers 0 and 3)."""
+    """K(x, z) = (1 + xᵀz / scale)^degree (papers 0 and 3).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.kernels import Polynomial
+    >>> Polynomial(degree=2, scale=1.0)(np.array([[1.0], [2.0]]))
+    array([[ 4.,  9.],
+           [ 9., 25.]])
+    """
 
     alike_in_inputs: ClassVar[bool] = True
 
@@ -166,6 +183,14 @@ class MLP(Kernel):
     """K(x, z) = tanh(κ xᵀz + θ): positive semi-definite for some (κ, θ) and data only.
 
     κ > 0 is searched in its log; θ too where it is positive, and is held fixed otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.kernels import MLP
+    >>> MLP(kappa=0.5, theta=1.0)(np.array([[1.0], [2.0]])).round(3)
+    array([[0.905, 0.964],
+           [0.964, 0.995]])
     """
 
     alike_in_inputs: ClassVar[bool] = True

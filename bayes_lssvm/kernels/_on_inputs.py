@@ -14,7 +14,17 @@ from ._base import Kernel
 
 @dataclass(frozen=True, repr=False)
 class OnInputs(Kernel):
-    """K(x, z) = K₁ of the inputs `columns` of x and z, counted from 0."""
+    """K(x, z) = K₁ of the inputs `columns` of x and z, counted from 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.kernels import RBF, Linear, OnInputs
+    >>> kernel = OnInputs(RBF(1.0), [0]) + OnInputs(Linear(), [1])
+    >>> kernel(np.array([[0.0, 1.0], [0.0, 2.0]]))
+    array([[2., 3.],
+           [3., 5.]])
+    """
 
     kernel: Kernel
     columns: tuple[int, ...]

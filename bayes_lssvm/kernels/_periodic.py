@@ -21,6 +21,13 @@ class Periodic(Parametric):
 
     For one input it is scikit-learn's `ExpSineSquared`. For several, that one takes the sine of the distance, which is
     no inner product in general.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.kernels import Periodic
+    >>> Periodic(length_scale=1.0, period=2.0)(np.array([[0.0], [1.0], [2.0]]))[0].round(3)
+    array([1.   , 0.135, 1.   ])
     """
 
     length_scale: float = 1.0

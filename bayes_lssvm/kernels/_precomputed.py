@@ -28,6 +28,18 @@ class Precomputed(Parametric):
     ----------
     diagonal : float
         K(x, x) of a new point for which it is not given: that of the training points, or the largest of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm import BayesianLSSVR
+    >>> x = np.linspace(-1, 1, 20)
+    >>> K = np.exp(-np.subtract.outer(x, x) ** 2)
+    >>> model = BayesianLSSVR("precomputed", standardise=False).fit(K, np.sin(3 * x) + 0.1 * np.cos(40 * x))
+    >>> model.kernel_
+    Precomputed(diagonal=1.0)
+    >>> model.predict(K[:2]).round(1)
+    array([-0.2, -0.5])
     """
 
     diagonal: float

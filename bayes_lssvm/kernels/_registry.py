@@ -90,6 +90,17 @@ def register(
     -----
     The registry is of this process: a program that loads a model registers the class first, as a rule by importing
     the module that defines and registers it. A class of the same name takes the place of an earlier one.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.kernels import Linear, as_kernel, register
+    >>> class Plain(Linear):
+    ...     pass
+    ...
+    >>> register(Plain, name="plain") is Plain
+    True
+    >>> type(as_kernel("plain", n_features=2)).__name__
+    'Plain'
     """
     if not (isinstance(kind, type) and issubclass(kind, Kernel)):
         raise ValueError(f"register takes a class of kernels (a subclass of bayes_lssvm.kernels.Kernel), got {kind!r}.")
@@ -109,7 +120,14 @@ def register(
 
 
 def as_kernel(kernel: Kernel | str, n_features: int) -> Kernel:
-    """A kernel object from an object or from a name such as "linear", "poly2", "rbf", "ard", "matern32", "periodic"."""
+    """A kernel object from an object or from a name such as "linear", "poly2", "rbf", "ard", "matern32", "periodic".
+
+    Examples
+    --------
+    >>> from bayes_lssvm.kernels import as_kernel
+    >>> as_kernel("poly2", n_features=4)
+    Polynomial(degree=2, scale=1.0)
+    """
     if isinstance(kernel, str):
         if kernel.lower() == PRECOMPUTED:
             raise ValueError(
@@ -128,7 +146,14 @@ def as_kernel(kernel: Kernel | str, n_features: int) -> Kernel:
 
 
 def kernel_to_dict(kernel: Kernel) -> dict[str, Any]:
-    """`kernel.to_dict()` for a file; refuses a kernel of a class that `kernel_from_dict` could not bring back."""
+    """`kernel.to_dict()` for a file; refuses a kernel of a class that `kernel_from_dict` could not bring back.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.kernels import RBF, kernel_to_dict
+    >>> kernel_to_dict(RBF(2.0))
+    {'kind': 'RBF', 'sigma': 2.0}
+    """
     _require_registered(kernel)
     return kernel.to_dict()
 
@@ -146,7 +171,14 @@ def _require_registered(kernel: Kernel) -> None:
 
 
 def kernel_from_dict(spec: dict[str, Any]) -> Kernel:
-    """The kernel whose `to_dict` gave `spec`; the classes are looked up by name, nothing is evaluated."""
+    """The kernel whose `to_dict` gave `spec`; the classes are looked up by name, nothing is evaluated.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.kernels import RBF, kernel_from_dict, kernel_to_dict
+    >>> kernel_from_dict(kernel_to_dict(2.0 * RBF(1.0)))
+    2 * RBF(sigma=1.0)
+    """
     try:
         return _from_dict(spec)
     except (AttributeError, KeyError, TypeError) as error:

@@ -22,7 +22,17 @@ _PSD = ("RBF", "Matern", "RationalQuadratic", "DotProduct", "ConstantKernel", "W
 
 
 class FromSklearn(Kernel):
-    """A kernel of scikit-learn's; `from_sklearn` makes one."""
+    """A kernel of scikit-learn's; `from_sklearn` makes one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> from bayes_lssvm.kernels import FromSklearn
+    >>> FromSklearn(RBF(1.0))(np.array([[0.0], [1.0]])).round(3)
+    array([[1.   , 0.607],
+           [0.607, 1.   ]])
+    """
 
     def __init__(self, peer: Any) -> None:
         self._peer = peer

@@ -87,7 +87,16 @@ def _contract_squared_differences(X: Array, B: Array) -> Array:
 
 @dataclass(frozen=True)
 class RBF(OneWidth):
-    """K(x, z) = exp(−‖x − z‖² / σ²)."""
+    """K(x, z) = exp(−‖x − z‖² / σ²).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.kernels import RBF
+    >>> RBF(sigma=2.0)(np.array([[0.0], [2.0]])).round(3)
+    array([[1.   , 0.368],
+           [0.368, 1.   ]])
+    """
 
     alike_in_inputs: ClassVar[bool] = True
 
@@ -157,7 +166,15 @@ class RBF(OneWidth):
 
 @dataclass(frozen=True)
 class ARD(Kernel):
-    """K(x, z) = exp(−Σ_i (x_i − z_i)² / s_i²): a large s_i says that input i hardly matters (paper 4)."""
+    """K(x, z) = exp(−Σ_i (x_i − z_i)² / s_i²): a large s_i says that input i hardly matters (paper 4).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.kernels import ARD
+    >>> ARD([1.0, 10.0])(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))[0].round(3)
+    array([1.   , 0.368, 0.99 ])
+    """
 
     scales: tuple[float, ...]
 
@@ -283,6 +300,14 @@ class Matern(_Radial):
     """Matérn's kernel with ν = 1/2, 3/2 or 5/2: functions that have 0, 1 or 2 derivatives.
 
     With ρ = √(2ν) r/ℓ it is e^−ρ, (1 + ρ)e^−ρ or (1 + ρ + ρ²/3)e^−ρ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.kernels import Matern
+    >>> Matern(length_scale=1.0, nu=1.5)(np.array([[0.0], [1.0]])).round(3)
+    array([[1.   , 0.483],
+           [0.483, 1.   ]])
     """
 
     nu: float = 1.5
@@ -317,7 +342,16 @@ class Matern(_Radial):
 
 @dataclass(frozen=True)
 class RationalQuadratic(_Radial):
-    """K(x, z) = (1 + r²/2αℓ²)^−α: a mixture of Gaussians of many widths, wider the smaller α is; α → ∞ is the RBF."""
+    """K(x, z) = (1 + r²/2αℓ²)^−α: a mixture of Gaussians of many widths, wider the smaller α is; α → ∞ is the RBF.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.kernels import RationalQuadratic
+    >>> RationalQuadratic(length_scale=1.0, alpha=0.5)(np.array([[0.0], [1.0]])).round(3)
+    array([[1.   , 0.707],
+           [0.707, 1.   ]])
+    """
 
     alpha: float = 1.0
 

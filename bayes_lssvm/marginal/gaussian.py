@@ -123,7 +123,23 @@ def _gaussian(density: Density | Level2Density, position: Array) -> Mode | None:
 
 
 class LaplaceEvidence(NamedTuple):
-    """log p(D | H) with the mode of (log μ, log ζ) and the covariance there."""
+    """log p(D | H) with the mode of (log μ, log ζ) and the covariance there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.kernels import Linear
+    >>> from bayes_lssvm.linalg.spectrum import TridiagonalReduction
+    >>> from bayes_lssvm.marginal import laplace_evidence
+    >>> from bayes_lssvm.priors import HyperPrior
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(30, 2))
+    >>> y = X[:, 0] + 0.3 * rng.normal(size=30)
+    >>> reduction = TridiagonalReduction.from_kernel_matrix(Linear()(X), y)
+    >>> found = laplace_evidence(reduction, HyperPrior())
+    >>> found.covariance.shape
+    (2, 2)
+    """
 
     log_evidence: float
     mode: Array
@@ -131,7 +147,23 @@ class LaplaceEvidence(NamedTuple):
 
 
 def laplace_evidence(reduction: Reduction, prior: HyperPrior) -> LaplaceEvidence:
-    """Laplace's approximation of the evidence of one kernel, for any prior, flat ones included."""
+    """Laplace's approximation of the evidence of one kernel, for any prior, flat ones included.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.kernels import Linear
+    >>> from bayes_lssvm.linalg.spectrum import TridiagonalReduction
+    >>> from bayes_lssvm.marginal import laplace_evidence
+    >>> from bayes_lssvm.priors import HyperPrior
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(30, 2))
+    >>> y = X[:, 0] + 0.3 * rng.normal(size=30)
+    >>> reduction = TridiagonalReduction.from_kernel_matrix(Linear()(X), y)
+    >>> found = laplace_evidence(reduction, HyperPrior())
+    >>> found.mode.round(1)
+    array([0.9, 2.4])
+    """
     density = Level2Density(reduction, prior.components(0))
     gammas = np.array([mode.gamma for mode in optimise(reduction).modes] + [1.0 / reduction.lambda_max])
     mus = (reduction.n - 1) / reduction.values(gammas)[1]  # 4.7

@@ -85,6 +85,17 @@ def marginalise(
     Returns
     -------
     HyperPosterior
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm import marginalise
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(-3, 3, size=(40, 1))
+    >>> y = np.sinc(x[:, 0]) + 0.1 * rng.normal(size=40)
+    >>> posterior = marginalise(x, y, kernel="rbf", tolerance=1e-3, progress=False)
+    >>> posterior.method, sorted(posterior.mean())[:3]
+    ('quadrature', ['gamma', 'log_gamma', 'log_mu'])
     """
     surface, X, y = surface_of(X, y, standardise=standardise, task=task)
     return with_surface(

@@ -68,6 +68,20 @@ class HyperPosterior(PosteriorState):
         What the method tells of its work: modes, k̂, R-hat and the like.
     chains : Chains or None
         Draws in chains with their statistics, for method="nuts".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm import marginalise
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(-3, 3, size=(40, 1))
+    >>> y = np.sinc(x[:, 0]) + 0.1 * rng.normal(size=40)
+    >>> posterior = marginalise(x, y, kernel="linear", progress=False)
+    >>> posterior.names, posterior.log_evidence_error < 1e-6
+    (('log_mu', 'log_zeta', 'log_gamma'), True)
+    >>> mean, sd = posterior.predict([[0.0]], return_std=True)
+    >>> mean.shape, sd.shape
+    ((1,), (1,))
     """
 
     make_prediction_nodes: Callable[[], tuple[PredictionNode, ...]] = field(kw_only=True, repr=False)

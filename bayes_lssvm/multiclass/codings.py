@@ -47,6 +47,14 @@ def code_book(coding: Any, n_classes: int, *, seed: int = 0) -> Array:
     Returns
     -------
     array of shape (M, L)
+
+    Examples
+    --------
+    >>> from bayes_lssvm.multiclass import code_book
+    >>> code_book("ovo", 3)
+    array([[-1., -1.,  0.],
+           [ 1.,  0., -1.],
+           [ 0.,  1.,  1.]])
     """
     if n_classes < 2:
         raise ValueError(f"A code book needs two classes or more, got {n_classes}.")
@@ -115,6 +123,13 @@ def error_correcting(n_classes: int, *, seed: int = 0, books: int = ECOC_BOOKS, 
     Returns
     -------
     array of shape (M, L)
+
+    Examples
+    --------
+    >>> from bayes_lssvm.multiclass import error_correcting, hamming_distances
+    >>> code = error_correcting(4)
+    >>> code.shape, hamming_distances(code)[0, 1:].min()
+    ((4, 7), np.float64(4.0))
     """
     if books < 1:
         raise ValueError(f"The number of random code books must be positive, got {books!r}.")
@@ -142,7 +157,16 @@ def error_correcting(n_classes: int, *, seed: int = 0, books: int = ECOC_BOOKS, 
 
 
 def hamming_distances(code: Array) -> Array:
-    """Distances between codewords, of shape (M, M); a × is ½ from everything, itself included."""
+    """Distances between codewords, of shape (M, M); a × is ½ from everything, itself included.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.multiclass import code_book, hamming_distances
+    >>> hamming_distances(code_book("ova", 3))
+    array([[0., 2., 2.],
+           [2., 0., 2.],
+           [2., 2., 0.]])
+    """
     return np.asarray(0.5 * (code.shape[1] - code @ code.T))
 
 
@@ -152,7 +176,14 @@ def has_dont_cares(code: Array) -> bool:
 
 
 def check_code_book(matrix: Any, n_classes: int) -> Array:
-    """A given code book as floats; refuse one from which classes cannot be told."""
+    """A given code book as floats; refuse one from which classes cannot be told.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.multiclass import check_code_book
+    >>> check_code_book([[1, 1], [1, -1], [-1, 1]], 3).shape
+    (3, 2)
+    """
     try:
         code = np.array(matrix, dtype=float)
     except (TypeError, ValueError):

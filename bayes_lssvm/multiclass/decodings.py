@@ -63,6 +63,14 @@ def bayes_log_posterior(code: Array, log_ratios: Array, prior: Array, *, rule: R
     Returns
     -------
     array of shape (n, M)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.multiclass import bayes_log_posterior, code_book
+    >>> ratios = np.array([[2.0, -1.0, -1.0]])
+    >>> np.exp(bayes_log_posterior(code_book("ova", 3), ratios, np.full(3, 1 / 3))).round(3)
+    array([[0.909, 0.045, 0.045]])
     """
     if rule not in RULES:
         raise ValueError(f"rule must be one of {', '.join(RULES)}, got {rule!r}.")
@@ -81,7 +89,15 @@ def bayes_log_posterior(code: Array, log_ratios: Array, prior: Array, *, rule: R
 
 
 def hamming_distance(code: Array, outputs: Array) -> Array:
-    """Distance of the signs of the outputs, of shape (n, L), from each codeword; of shape (n, M)."""
+    """Distance of the signs of the outputs, of shape (n, L), from each codeword; of shape (n, M).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.multiclass import code_book, hamming_distance
+    >>> hamming_distance(code_book("ova", 3), np.array([[0.9, -0.8, -1.1]]))
+    array([[0., 2., 2.]])
+    """
     signs = np.where(outputs > 0, 1.0, -1.0)
     return np.asarray(0.5 * (code.shape[1] - signs @ code.T))
 
@@ -93,7 +109,15 @@ def hamming_scores(code: Array, outputs: Array) -> Array:
 
 
 def votes(code: Array, outputs: Array) -> Array:
-    """Shares of the votes: each member has one for every class on the side it decides for; of shape (n, M)."""
+    """Shares of the votes: each member has one for every class on the side it decides for; of shape (n, M).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.multiclass import code_book, votes
+    >>> votes(code_book("ovo", 3), np.array([[0.9, 0.8, -0.3]])).round(2)
+    array([[0.  , 0.67, 0.33]])
+    """
     signs = np.where(outputs > 0, 1.0, -1.0)
     counts = (signs[:, None, :] == code).sum(axis=2).astype(float)
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
@@ -108,6 +132,13 @@ def loss_scores(code: Array, outputs: Array, *, loss: str = "squared") -> Array:
     outputs : array of shape (n, L)
     loss : {"squared", "hinge"}
         (1 − u)², which LS-SVMs minimise, or max(0, 1 − u).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.multiclass import code_book, loss_scores
+    >>> loss_scores(code_book("ova", 3), np.array([[1.0, -1.0, -1.0]]))
+    array([[ 0., -8., -8.]])
     """
     if loss not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}.")
@@ -139,6 +170,13 @@ def couple_pairwise(code: Array, log_ratios: Array, frequencies: Array | None = 
     log_ratios : array of shape (n, L)
     frequencies : array of shape (M,), optional
         P(c_m) of the probabilities that are coupled; equal by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.multiclass import code_book, couple_pairwise
+    >>> couple_pairwise(code_book("ovo", 3), np.array([[2.0, 1.0, -0.5]])).round(3)
+    array([[0.096, 0.57 , 0.334]])
     """
     require_pairs(code)
     n, n_classes = len(log_ratios), len(code)
@@ -175,7 +213,15 @@ def _has_pairs(code: Array) -> bool:
 
 
 def least_cost(probabilities: Array, costs: Array) -> AnyArray:
-    """The class of least expected cost for each row; costs[i, j] is that of deciding for j where i is true."""
+    """The class of least expected cost for each row; costs[i, j] is that of deciding for j where i is true.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.multiclass import least_cost
+    >>> least_cost(np.array([[0.8, 0.2]]), np.array([[0.0, 1.0], [10.0, 0.0]]))
+    array([1])
+    """
     return np.asarray(np.argmin(probabilities @ costs, axis=1))
 
 

@@ -29,6 +29,18 @@ class SharedDesign:
     posteriors : tuple of SharedPosterior
     refinement : SharedRefinement or None
         None where the kernel was given.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.datasets import load
+    >>> from bayes_lssvm.kernels import RBF
+    >>> from bayes_lssvm.multiclass import code_book, design_shared
+    >>> iris = load("iris")
+    >>> design = design_shared(
+    ...     iris.data, iris.target, code_book("ova", 3), RBF(2.0), refine=False, occam=True, prior_sd=(3.0, 3.0)
+    ... )
+    >>> design.kernel
+    RBF(sigma=2.0)
     """
 
     kernel: Kernel
@@ -110,6 +122,18 @@ def design_shared(
         Prior widths of log μ and log ζ.
     seed : int
         Chooses subsets in the search.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.datasets import load
+    >>> from bayes_lssvm.kernels import RBF
+    >>> from bayes_lssvm.multiclass import code_book, design_shared
+    >>> iris = load("iris")
+    >>> design = design_shared(
+    ...     iris.data, iris.target, code_book("ova", 3), RBF(2.0), refine=False, occam=True, prior_sd=(3.0, 3.0)
+    ... )
+    >>> len(design.posteriors), len(design.posteriors[0].members)
+    (1, 3)
     """
     tasks = tasks_of(code, labels, weights)
     require_matrices(

@@ -47,6 +47,18 @@ class SharedMember(HasLevel3):
     zeta_star_ : float
     occam : bool
         Whether `log_evidence_` has the Occam factor.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.datasets import load
+    >>> from bayes_lssvm.kernels import RBF
+    >>> from bayes_lssvm.multiclass import code_book, design_shared
+    >>> iris = load("iris")
+    >>> design = design_shared(
+    ...     iris.data, iris.target, code_book("ova", 3), RBF(2.0), refine=False, occam=True, prior_sd=(3.0, 3.0)
+    ... )
+    >>> [member.bit for member in design.posteriors[0].members]
+    [0, 1, 2]
     """
 
     bit: int
@@ -91,6 +103,18 @@ class SharedPosterior:
     spectrum : CentredSpectrum
         Of the first member; λ and V are those of all.
     members : tuple of SharedMember
+
+    Examples
+    --------
+    >>> from bayes_lssvm.datasets import load
+    >>> from bayes_lssvm.kernels import RBF
+    >>> from bayes_lssvm.multiclass import code_book, design_shared
+    >>> iris = load("iris")
+    >>> design = design_shared(
+    ...     iris.data, iris.target, code_book("ova", 3), RBF(2.0), refine=False, occam=True, prior_sd=(3.0, 3.0)
+    ... )
+    >>> design.posteriors[0].targets.shape
+    (150, 3)
     """
 
     kernel: Kernel

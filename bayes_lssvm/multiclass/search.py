@@ -40,6 +40,17 @@ class SharedRefinement:
     converged : bool
     at_bound : tuple of str
         Parameters that stand at the edge of the searched box.
+
+    Examples
+    --------
+    >>> from bayes_lssvm.datasets import load
+    >>> from bayes_lssvm.kernels import RBF
+    >>> from bayes_lssvm.multiclass import code_book, design_shared
+    >>> iris = load("iris")
+    >>> book = code_book("ova", 3)
+    >>> design = design_shared(iris.data, iris.target, book, RBF(2.0), refine=True, occam=True, prior_sd=(3.0, 3.0))
+    >>> design.refinement.converged
+    True
     """
 
     kernel: Kernel
