@@ -21,6 +21,9 @@ DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 RUNNABLE = [
     "guide/quick_start.md",
+    "guide/csv.md",
+    "guide/imbalance.md",
+    "guide/regression.md",
     "guide/probabilities.md",
     "reference/estimators.md",
     "reference/displays.md",
