@@ -123,7 +123,7 @@
     const style = getComputedStyle(root), of = (name) => style.getPropertyValue(name).trim();
     theme = {};
     for (const name of ["ink", "soft", "line", "faint", "panel", "exact", "mackay", "hessian", "laplace", "importance",
-      "point-edge", "gain", "loss"]) theme[name] = of("--x-" + name);
+      "point-edge", "gain"]) theme[name] = of("--x-" + name);
     for (const name of ["low", "middle", "high", "shade"]) theme[name] = of("--x-" + name).split(",").map(Number);
   }
 
@@ -238,10 +238,6 @@
     const xs = SIGMA_TICKS.filter((s) => s >= DATA.sigma[0] && s <= DATA.sigma[COUNT - 1]).map((s) => [x(Math.log(s)), figures(s)]);
     axes(ctx, above, [], ticks(low - pad, high + pad, 5).map(([v, t]) => [y(v), t]), {});
     axes(ctx, below, xs, ticks(-MOST_OFF, MOST_OFF, 4).map(([v, t]) => [e(v), t]), { x: "kernel width σ" });
-    ctx.textAlign = "left";
-    ctx.textBaseline = "alphabetic";
-    ctx.fillStyle = theme.soft;
-    ctx.fillText("minus exact, nats", below.left, below.top - 7);
     const here = x(LOGS[0] + (LOGS[COUNT - 1] - LOGS[0]) * state.place / (COUNT - 1));
     ctx.strokeStyle = theme.soft;
     ctx.lineWidth = 1;
@@ -277,6 +273,13 @@
       if (off !== null) clipped(ctx, below, () => dot(ctx, here, e(off), theme[name], 4.5));
     }
     dot(ctx, here, y(between(exact.map((v) => [v]), state.place)[0]), theme.exact, 6);
+    ctx.textAlign = "left";
+    ctx.textBaseline = "alphabetic";
+    ctx.fillStyle = theme.soft;
+    ctx.strokeStyle = theme.panel;
+    ctx.lineWidth = 5;
+    ctx.strokeText("minus exact, nats", below.left, below.top - 7);
+    ctx.fillText("minus exact, nats", below.left, below.top - 7);
   }
 
   // --- posterior ----------------------------------------------------------------------------------------------------

@@ -10,10 +10,9 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from reports.frame.html import symbols
+from reports.frame.html import environment
 from reports.frame.page import Live
 from reports.frame.words import number
 from validation.harness import StudyResult
@@ -55,7 +54,7 @@ class PartWords(NamedTuple):
 
 PART_WORDS = (
     PartWords("fit", "Fit of the best weights", "log p(D | w, b, ζ)", group="With the most probable μ and ζ"),
-    PartWords("size", "Occam: size of the weights", "−μE_W"),
+    PartWords("size", "Occam: size of the weights", "−μ E_W"),
     PartWords("volume", "Occam: weights ruled out by the data", "−½ Σ log(1 + γλ)"),
     PartWords("bias", "Occam: the bias", "½ log(2π/Nζ)"),
     PartWords("subtotal", "Log evidence at μ_MP, ζ_MP", sum=True),
@@ -69,15 +68,8 @@ PART_WORDS = (
 def live(result: StudyResult) -> Live:
     """The explorer of a result."""
     numbers, where = payload(result), stops(result)
-    engine = Environment(
-        loader=FileSystemLoader(FOLDER, encoding="utf-8"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    engine.filters["symbols"] = symbols
-    html = engine.get_template("explorer.html.j2").render(
+    template = environment().from_string((FOLDER / "explorer.html.j2").read_text(encoding="utf-8"))
+    html = template.render(
         css=Markup((FOLDER / "explorer.css").read_text(encoding="utf-8")),
         data=Markup(json.dumps(numbers, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")),
         last=len(numbers["sigma"]) - 1,
