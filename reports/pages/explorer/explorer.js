@@ -369,7 +369,7 @@
       ctx.fillStyle = `rgb(${mixed(theme.middle, t < 0 ? theme.low : theme.high, Math.abs(t)).map(Math.round)})`;
       ctx.fill();
       ctx.lineWidth = 0.8;
-      ctx.strokeStyle = theme["point-edge"];
+      ctx.strokeStyle = DATA.task === "regression" ? theme.ink : theme["point-edge"];
       ctx.stroke();
     }
     ctx.strokeStyle = theme.line;
