@@ -33,8 +33,8 @@
     const uses = ` The model uses γ_eff = ${figures(DATA.gamma_eff[i])} effective parameters for ${DATA.n} points.`;
     const off = less(DATA.rungs.mackay[i], DATA.rungs.quadrature[i]);
     const size = Math.abs(off).toFixed(2);
-    const formula = Number(size) === 0 ? " MacKay’s formula (5.2) gives the log evidence to a hundredth of a nat"
-      : ` MacKay’s formula (5.2) puts the log evidence ${size} nats too ${off < 0 ? "low" : "high"}`;
+    const formula = Number(size) === 0 ? " MacKay's formula (5.2) gives the log evidence to a hundredth of a nat"
+      : ` MacKay's formula (5.2) puts the log evidence ${size} nats too ${off < 0 ? "low" : "high"}`;
     const share = DATA.posterior[i].covered.mackay;
     const ellipse = share === undefined ? "." : `; its 90 % ellipse holds ${(100 * share).toFixed(0)} % of the exact posterior.`;
     return verdict + uses + (DATA.status[i] === "interior" ? formula + ellipse : ` ${DATA.words[DATA.status[i]]}`);

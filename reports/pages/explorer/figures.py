@@ -21,7 +21,7 @@ from .payload import stops, widths
 
 COLOURS = {"mackay": VERMILION, "hessian": BLUE, "laplace": GREEN, "importance": PURPLE, "quadrature": BLACK}
 LABELS = {
-    "mackay": "MacKay’s error bars (5.2)",
+    "mackay": "MacKay's error bars (5.2)",
     "hessian": "exact Hessian in (5.2)",
     "laplace": "Laplace, prior included",
     "importance": "corrected by sampling",

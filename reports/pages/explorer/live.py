@@ -34,7 +34,7 @@ class RungWords(NamedTuple):
 
 RUNG_WORDS = (
     RungWords("best_fit", "No Occam factor (μ, ζ fixed)", "", "--x-soft", dashed=True),
-    RungWords("mackay", "MacKay’s error bars (5.2)", "MacKay’s error bars (5.2)", "--x-mackay"),
+    RungWords("mackay", "MacKay's error bars (5.2)", "MacKay's error bars (5.2)", "--x-mackay"),
     RungWords("hessian", "Exact Hessian in (5.2)", "exact Hessian", "--x-hessian"),
     RungWords("laplace", "Laplace, prior included", "Laplace, prior included", "--x-laplace"),
     RungWords("importance", "Corrected by sampling", "", "--x-importance"),
