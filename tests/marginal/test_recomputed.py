@@ -226,6 +226,38 @@ def test_a_lattice_over_two_hills(d):
     assert alone.n_values < found.n_values
 
 
+def test_a_lattice_takes_short_steps_across_a_ridge_and_long_ones_along_it():
+    """A narrow ridge on a wide plain, with axes that fit neither: what an ARD kernel's scales have without signal."""
+
+    def log_density(x):
+        ridge = norm.logpdf(x[0], -5.2, 0.4) + norm.logpdf(x[1], 2.6, 2.0)
+        return float(np.logaddexp(ridge, np.log(0.5) + norm.logpdf(x, 1.8, 2.2).sum()))
+
+    rule = {"tolerance": 5e-4, "depth": 0.6, "smooth": False, "coarsest": 0.6}
+    for scale in (np.diag([2.6, 2.3]), np.array([[2.6, 0.0], [-0.9, 2.1]])):
+        found = integrate_on_lattice(log_density, np.array([-5.2, 2.6]), scale, most=6000, **rule)
+        assert abs(found.log_integral - np.log(1.5)) < found.error + 5e-5 < 1e-3
+        across, along = (np.diff(np.unique(np.linalg.solve(scale, found.points.T)[i].round(9))).min() for i in (0, 1))
+        assert across < along
+        few = integrate_on_lattice(log_density, np.array([-5.2, 2.6]), scale, most=300, **rule)
+        assert few.n_values <= 300
+        assert abs(few.log_integral - np.log(1.5)) < few.error
+
+
+def test_the_error_of_a_lattice_over_corners_covers():
+    for centre in (0.0, 0.3, 0.77):
+        for most in (40, 80, 160):
+            found = integrate_on_lattice(
+                lambda x, centre=centre: -abs(float(x[0]) - centre),
+                np.zeros(1),
+                np.eye(1),
+                tolerance=1e-9,
+                most=most,
+                smooth=False,
+            )
+            assert abs(found.log_integral - np.log(2.0)) < found.error
+
+
 def test_quantiles_of_a_density_on_a_grid():
     x = np.linspace(-9.0, 9.0, 13)  # a cubic through log densities of a Gaussian is exact, however few they are
     q = np.array([0.01, 0.3, 0.5, 0.9, 0.999])

@@ -1,10 +1,16 @@
 """An integral over a few kernel parameters on a lattice that grows until nothing is left outside.
 
-    ∫ exp f(θ) dθ ≈ h^P |det L| Σ_k exp f(c + h L k),    k ∈ ℤ^P
+    ∫ exp f(θ) dθ ≈ Π_i h_i |det L| Σ_k exp f(c + L diag(h) k),    k ∈ ℤ^P
 
 with c and L Lᵀ the mean and covariance of a Gaussian that is roughly f's. For a smooth f the trapezoidal rule errs by
 about exp(−2π²/h²). From the centre, and from where else f may be large, the lattice is filled towards all sides as long
-as f, relative to its largest value, is not far below the tolerance, and h is halved until the integral stands still.
+as f, relative to its largest value, is not far below the tolerance. Then one step after the other is halved, always
+that of the axis along which most is left to gain, until the integral stands still: a ridge needs short steps across it
+and none along it.
+
+What is left to gain along an axis is told by the changes c₁, c₂, … of the log of the integral at its halvings. They
+shrink by a quarter each where f has corners, and faster and faster where it has none; with q the last quotient the
+changes to come add up to less than c Σ_j q^{j/2} = c √q/(1 − √q), which is c itself for corners.
 """
 
 from __future__ import annotations
@@ -21,6 +27,7 @@ _BELOW_TOLERANCE = 2.0  # nats: integrands beyond are left out
 _FIRST_STEP = 1.5
 _FEW = 8  # values along each axis of the first lattice, or so
 _SMOOTH = 2.0  # each change at most the one before to this power; with corners it is near 1, now and then 1.7
+_BY_CHANCE = 1.0 / 30.0  # a change is not taken for a smaller share than this of the one before
 
 Point = tuple[int, ...]
 
@@ -85,38 +92,58 @@ def integrate_on_lattice(
     expect : callable, optional
         Is told how many values may follow, before each halving.
     """
-    origin: Point = (0,) * len(centre)
+    P = len(centre)
+    origin: Point = (0,) * P
     values = {origin: log_density(centre)}
     if not np.isfinite(values[origin]):
         raise ValueError("The integrand is zero or not a number at the centre of the lattice; start where it is large.")
-    log_volume = float(np.linalg.slogdet(scale)[1])
+    log_volume, lengths = float(np.linalg.slogdet(scale)[1]), np.linalg.norm(scale, axis=0)
     depth = depth + _BELOW_TOLERANCE - float(np.log(tolerance))
-    step, previous, change, error, log_z = _FIRST_STEP, np.inf, np.inf, np.inf, -np.inf
-    more = _FEW ** len(centre)
+    steps, halved, log_z = np.full(P, _FIRST_STEP), -1, -np.inf
+    changes: list[list[float]] = [[] for _ in range(P)]
+    more = _FEW**P
     while True:
         if expect is not None:
             expect(more)
 
-        def at(k: Point, step: float = step) -> float:
-            return log_density(centre + step * (scale @ np.array(k)))
+        def at(k: Point, steps: Array = steps) -> float:
+            return log_density(centre + scale @ (steps * np.array(k)))
 
         for other in others:
-            nearest: Point = tuple(np.rint(np.linalg.solve(scale, other - centre) / step).astype(int).tolist())
+            nearest: Point = tuple(np.rint(np.linalg.solve(scale, other - centre) / steps).astype(int).tolist())
             if nearest not in values:
                 values[nearest] = at(nearest)
         _fill(values, at, depth)
-        new = float(logsumexp(list(values.values()))) + log_volume + len(centre) * float(np.log(step))
-        previous, change, log_z = change, abs(new - log_z), new
-        # the last change is the error of the lattice before this one, whose error is far smaller if f is smooth
-        squared = smooth and change <= previous**_SMOOTH and previous < 0.1
-        error = min(change, 10.0 * change**2) if squared else change
-        fine = step * float(np.linalg.norm(scale, axis=0).max()) <= coarsest
-        if (error <= tolerance and fine) or len(values) * 2 ** len(centre) > most:
-            points = centre + step * (np.array(list(values)) @ scale.T)
-            return LatticeIntegral(log_z, float(error), len(values), points, np.array(list(values.values())))
-        values = {tuple(2 * i for i in k): value for k, value in values.items()}
-        more = len(values) * (2 ** len(centre) - 1)
-        step *= 0.5
+        new = float(logsumexp(list(values.values()))) + log_volume + float(np.log(steps).sum())
+        if halved >= 0:
+            changes[halved].append(abs(new - log_z))
+        log_z = new
+        errors = np.array([_left(own, smooth) for own in changes])
+        coarse = steps * lengths > coarsest
+        if (errors.sum() <= tolerance and not coarse.any()) or len(values) * 2 > most:
+            points = centre + (steps * np.array(list(values))) @ scale.T
+            logs = np.array(list(values.values()))
+            return LatticeIntegral(log_z, float(errors.sum()), len(values), points, logs)
+        halved = int(np.argmax(np.where(coarse, np.inf, errors) if errors.sum() <= tolerance else errors))
+        values = {(*k[:halved], 2 * k[halved], *k[halved + 1 :]): value for k, value in values.items()}
+        more = len(values)
+        steps = np.where(np.arange(P) == halved, 0.5 * steps, steps)
+
+
+def _left(changes: list[float], smooth: bool) -> float:
+    """What further halvings along an axis may change, from the changes so far."""
+    if not changes:
+        return np.inf
+    change = changes[-1]
+    previous = changes[-2] if len(changes) > 1 else np.inf
+    if smooth:
+        # the last change is the error of the lattice before this one, whose error is far smaller
+        return min(change, 10.0 * change**2) if change <= previous**_SMOOTH and previous < 0.1 else change
+    if not np.isfinite(previous):
+        return change
+    change = max(change, _BY_CHANCE * previous)
+    root = np.sqrt(change / previous) if previous > 0.0 else 0.0
+    return float(change * root / (1.0 - root)) if root < 0.5 else change
 
 
 def _fill(values: dict[Point, float], at: Callable[[Point], float], depth: float) -> None:

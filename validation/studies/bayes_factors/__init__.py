@@ -64,7 +64,6 @@ _EFFORT: dict[Size, _Effort] = {
         importance=1000,
         nuts_for=(1,),
         importance_for=(0, 2),
-        tolerance=5e-4,
     ),
     "quick": _Effort(
         points=500,
