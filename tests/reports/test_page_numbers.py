@@ -2,12 +2,11 @@
 
 Each function below names cells of a page's tables, as (table, heading, row, column), with what they should say. A
 number is right if it is that of the cell to half a unit of the last digit that is printed. Pages whose cells are not in
-the gallery, or that need draws or data, have such tests beside their studies.
+the gallery, or that need draws or data, are in `test_page_numbers_made_up.py` or have such tests beside their studies.
 """
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 
 import numpy as np
@@ -17,8 +16,7 @@ from scipy.stats import norm, rankdata, spearmanr
 from reports.command.gallery import FOLDER
 from reports.frame.write import read_result
 from reports.pages import page_of
-
-KEY = 0  # the key table
+from tests.helpers_page_numbers import KEY, agrees, shown
 
 
 def values(result, *names):
@@ -218,6 +216,23 @@ def evidence(result):
             yield "NUTS with bridge sampling", "", row, "sampled", (v["log_evidence"], v["error"])
 
 
+def psis_loo(result):
+    title = "Largest error of one point, in nats"
+    page = page_of(result)
+    for row, cell in zip(page.key_table.rows, result.cells, strict=True):
+        v = {name: np.array(own) for name, own in cell.values.items() if isinstance(own, list)}
+        error, warns = v["latent"] - v["exact"], v["k_latent"] > cell.values["good_k"]
+        yield KEY, "", row.label, "points", len(v["exact"])
+        yield KEY, "", row.label, "exact elpd", v["exact"].sum()
+        for method, column in (("latent", "latent"), ("collapsed", "collapsed"), ("plug_in", "plug-in")):
+            yield KEY, "", row.label, column, v[method].sum() - v["exact"].sum()
+        yield KEY, "", row.label, "k̂ warns", np.count_nonzero(warns)
+        yield title, "", row.label, "k̂ good", np.max(np.abs(error[~warns])) if not warns.all() else "–"
+        yield title, "", row.label, "k̂ warns", np.max(np.abs(error[warns])) if warns.any() else "–"
+        yield title, "", row.label, "leverage", min(v["leverage"])
+        yield title, "", row.label, "largest k̂", max(v["k_latent"])
+
+
 PAGES = {
     "calibration": calibration,
     "map-of-trust": map_of_trust,
@@ -234,49 +249,18 @@ PAGES = {
     "prior-sensitivity-ripley": prior_sensitivity,
     "evidence-hea": evidence,
     "evidence-ripley": evidence,
+    "psis-loo": psis_loo,
 }
 
 
 # --- what they do say ------------------------------------------------------------------------------------------------
 
 
-def shown(page):
-    """Cells of all tables by (title, heading, row), each by its column."""
-    found = {}
-    for number, table in enumerate([page.key_table, *(t for s in page.sections for t in s.tables)]):
-        heading = ""
-        for row in table.rows:
-            heading = row.label if not row.cells else heading
-            cells = dict(zip(table.header[1:], row.cells, strict=True)) if row.cells else {}
-            name = row.label.strip().removesuffix(" †")
-            if cells:
-                found.setdefault((table.title, heading, name), cells)
-                found.setdefault((table.title, None, name), cells)
-                if number == 0:
-                    found.setdefault((KEY, heading, name), cells)
-                    found.setdefault((KEY, None, name), cells)
-    return found
-
-
-def agrees(cell, expected):
-    """Whether the first numbers of a cell are these, to half a unit of their last digit and the digits of the store."""
-    if isinstance(expected, str):
-        return cell == expected
-    wanted = np.atleast_1d(np.array(expected, dtype=float))
-    printed = re.findall(r"[+-]?\d+(?:\.\d*)?(?:e[+-]?\d+)?", cell.replace("−", "-"))
-    if len(printed) < len(wanted):
-        return False
-    for text, value in zip(printed, wanted, strict=False):
-        decimals = len(text.partition(".")[2])
-        if abs(float(text) - value) > 0.5 * 10.0**-decimals + 3e-6 * abs(value) + 1e-9:
-            return False
-    return True
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_the_numbers_of_a_page_are_those_of_its_cells(name):
     result = read_result(FOLDER / f"{name}.json")
-    cells = shown(page_of(result))
+    page = page_of(result)
+    cells = shown(page.key_table, *(table for section in page.sections for table in section.tables))
     checked = 0
     for table, heading, row, column, expected in PAGES[name](result):
         cell = cells[table, heading, row][column]
