@@ -116,7 +116,7 @@ def kernel_evidence(
     tolerance : float
         Error in nats at which draws are enough; a lattice goes on to 5·10⁻⁴.
     draws : int
-        At most.
+        At most; a lattice has 6000 points or this many. Periods that are known to a thousandth need some 40 000.
     seed : int
     """
     if isinstance(prior, tuple):
@@ -138,7 +138,7 @@ def kernel_evidence(
     by_lattice = None
     with tqdm(desc="kernels integrated", unit="", disable=None if progress else True, leave=False) as bar:
         if integrand.dimension <= _ON_A_LATTICE:
-            by_lattice = _by_lattice(integrand, peaks, spread, bar)
+            by_lattice = _by_lattice(integrand, peaks, spread, max(draws, _MOST_ON_LATTICE), bar)
             if by_lattice.error <= tolerance:
                 return by_lattice
         by_draws = _by_draws(integrand, peaks, spread, tolerance, draws, seed, bar)
@@ -151,7 +151,7 @@ def _expect(bar: Any, more: int) -> None:
     bar.refresh()
 
 
-def _by_lattice(integrand: Integrand, peaks: tuple[Mode, ...], spread: Spread, bar: Any) -> KernelEvidence:
+def _by_lattice(integrand: Integrand, peaks: tuple[Mode, ...], spread: Spread, most: int, bar: Any) -> KernelEvidence:
     def value(z: Array) -> float:
         bar.update()
         return integrand.log_density(z)
@@ -164,7 +164,7 @@ def _by_lattice(integrand: Integrand, peaks: tuple[Mode, ...], spread: Spread, b
         peaks[0].position,
         scale,
         tolerance=_LATTICE_TOLERANCE,
-        most=_MOST_ON_LATTICE,
+        most=most,
         others=[peak.position for peak in peaks[1:]],
         depth=deeper,
         smooth=False,
