@@ -11,7 +11,7 @@ from bayes_lssvm.base.rows import group_equal_inputs
 from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
 from bayes_lssvm.levels.default_prior import default_prior
 from bayes_lssvm.levels.level2 import log_evidence, log_evidence_gradient
-from bayes_lssvm.levels.level2_posterior import most_probable
+from bayes_lssvm.levels.level2_posterior import _best_log_mu, most_probable
 from bayes_lssvm.levels.objective import Objective
 from bayes_lssvm.linalg.spectrum import TridiagonalReduction
 from bayes_lssvm.marginal import laplace_evidence
@@ -166,3 +166,12 @@ def test_an_end_of_the_prior_is_kept_and_named(labelled):
     found = most_probable(reduction, Box(-4, 4), Box(-4, 4))
     assert found.level2.mu == pytest.approx(np.exp(-4.0))
     assert not found.has_mode
+
+
+def test_the_best_log_mu_of_each_gamma_stays_within_both_boxes():
+    """Data that pull to the largest μ: the nearer of the two ends holds, that of log μ or that of log ζ."""
+    log_gamma = np.linspace(-3.0, 3.0, 13)
+    found = _best_log_mu(20, np.full(13, 1e-3), log_gamma, (Box(-4.0, 0.5), Box(-4.0, 1.0)))
+    np.testing.assert_allclose(found, np.minimum(0.5, 1.0 - log_gamma), atol=1e-9)
+    low = _best_log_mu(20, np.full(13, 1e9), log_gamma, (Box(-4.0, 0.5), Box(-4.0, 1.0)))
+    np.testing.assert_allclose(low, np.maximum(-4.0, -4.0 - log_gamma), atol=1e-9)

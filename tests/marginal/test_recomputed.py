@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.integrate import cumulative_simpson, quad
@@ -16,10 +18,11 @@ from bayes_lssvm.marginal.density import Density, Level2Density
 from bayes_lssvm.marginal.left_out import left_out_moments
 from bayes_lssvm.marginal.log_mu import LogMu, log_sum_exp, support_of_log_gamma
 from bayes_lssvm.marginal.predictions import PredictionNode, Rows, rows_of_gaussian
+from bayes_lssvm.marginal.rules.kernel import _scan
 from bayes_lssvm.marginal.rules.lattice import integrate_on_lattice
 from bayes_lssvm.marginal.rules.level2 import integrate
 from bayes_lssvm.marginal.rules.stretch import Stretch
-from bayes_lssvm.marginal.rules.transport import GaussianConditional, among_kernels, inverse_cdf
+from bayes_lssvm.marginal.rules.transport import GaussianConditional, along_a_line, among_kernels, inverse_cdf
 from bayes_lssvm.marginal.rules.trapezoid import error_after, log_trapezoid
 from bayes_lssvm.priors import Box, Normal
 
@@ -327,3 +330,67 @@ def test_left_out_moments_of_a_mixture():
                 second[i] += share * weight * (z**2 + v)
     assert mean == pytest.approx(first, abs=1e-9)
     assert variance == pytest.approx(second - first**2, abs=1e-9)
+
+
+# --- where a rule looks ----------------------------------------------------------------------------------------------
+
+
+def test_a_line_takes_the_two_kernels_on_either_side():
+    """Means of neighbours are interpolated by the cubic through two kernels below and two above."""
+    positions = np.linspace(-2.0, 2.0, 9)
+    means = np.sin(2.0 * positions)
+    conditionals = tuple(GaussianConditional((m, 2.0 * m), (1.0, 1.0)) for m in means.tolist())
+    draw = along_a_line(positions, norm.logpdf(positions), conditionals, Stretch())
+    found = draw(np.column_stack([np.full(200, 0.5), np.full(200, 0.5), np.linspace(0.03, 0.97, 200)]))
+    checked = 0
+    for log_mu, log_zeta, t in found:
+        k = int(np.searchsorted(positions, t, side="right")) - 1
+        if 1 <= k <= len(positions) - 3:
+            around = slice(k - 1, k + 3)
+            cubic = np.polynomial.Polynomial.fit(positions[around], means[around], 3)
+            assert (log_mu, log_zeta) == pytest.approx((cubic(t), 2.0 * cubic(t)), abs=1e-9)
+            checked += 1
+    assert checked > 150
+
+
+class FakeRule(SimpleNamespace):
+    """A log likelihood of one kernel parameter and its prior, as the scan of a rule sees them."""
+
+    def __call__(self, x):
+        return self.log_likelihood(x) + float(self.log_prior(x))
+
+    def log_prior(self, x):
+        return self.parts[2].log_density(x)
+
+    def expect(self, more):
+        pass
+
+
+def test_a_scan_keeps_what_counts_and_one_step_on_either_side():
+    rule = FakeRule(
+        log_likelihood=lambda x: -40.0 * (x - 0.3) ** 2, parts=(None, None, Normal(0.0, 3.0)), bounds=(-5.0, 5.0)
+    )
+    t, _, values = _scan(rule, 20.0, True)
+    assert t[0] > -2.0
+    assert t[-1] < 2.5
+    assert values[1:-1].min() > values.max() - 20.0 >= max(values[0], values[-1])
+
+
+def test_a_scan_goes_as_far_as_the_prior_where_the_likelihood_is_flat():
+    for sd in (3.0, 0.8):
+        rule = FakeRule(log_likelihood=lambda x: 7.0, parts=(None, None, Normal(0.0, sd)), bounds=(-0.2, 0.2))
+        t, stretch, _ = _scan(rule, 20.0, True)
+        # the prior is 20 nats below its largest value at √40 standard deviations
+        for end in (float(stretch(t[-1])), -float(stretch(t[0]))):
+            assert end == pytest.approx(np.sqrt(40.0) * sd, abs=1.6)
+
+
+def test_the_error_of_level_2_has_that_of_the_rule_over_log_mu():
+    """Of four points, too few for nodes of log μ that are exact to rounding: nearly all of the error is that."""
+    X, y = problem(3, n=4)
+    reduction = CentredSpectrum.from_kernel_matrix(RBF(1.0)(X), y)
+    found = integrate(reduction, *PRIORS)
+    best = found.rows[0][[int(np.argmax(found.rows[1]))]]
+    own = float(LogMu.of(reduction, best, *PRIORS).rule_error()[0])
+    assert own > 0.0
+    assert found.error > own

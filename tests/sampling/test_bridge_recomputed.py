@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
-from bayes_lssvm.sampling.bridge import bridge, effective_sample_size
+from bayes_lssvm.sampling.bridge import _location_and_scale, bridge, effective_sample_size
 
 
 def log_density(x):
@@ -167,3 +167,23 @@ def test_one_draw_outside_the_support_is_enough_to_refuse():
 
     with pytest.raises(ValueError, match="not finite at 1 of 200 draws"):
         bridge(draws, density, seed=0)
+
+
+def test_few_draws_give_blocks_of_the_covariance_whatever_the_units():
+    """With fewer draws than entries of a covariance only what is clearly correlated stays so."""
+    d, n = 10, 50  # 45 entries above the diagonal, 55 with it
+    rng = np.random.default_rng(4)
+    draws = rng.standard_normal((1, n, d))
+    draws[..., 1] = draws[..., 0] + 0.1 * draws[..., 1]
+    units = 10.0 ** np.linspace(-3.0, 3.0, d)
+    mean, factor = _location_and_scale(draws)
+    again, scaled = _location_and_scale(draws * units)
+    np.testing.assert_allclose(again, mean * units, rtol=1e-10)
+    np.testing.assert_allclose(scaled, factor * units[:, None], rtol=1e-9, atol=0.0)
+    whole = np.cov(draws[0].T)
+    blocks = factor @ factor.T
+    assert np.count_nonzero(blocks) == d + 2
+    assert blocks[0, 1] == pytest.approx(whole[0, 1])
+    np.testing.assert_allclose(np.diag(blocks), np.diag(whole))
+    many = _location_and_scale(rng.standard_normal((1, 56, d)))[1]
+    assert np.count_nonzero(many) == d * (d + 1) // 2
