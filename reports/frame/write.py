@@ -56,6 +56,7 @@ def write_page(
     Path
         The HTML file.
     """
+    digits = None if page.live is not None else digits  # what moves is drawn again from all digits
     name = stem(page)
     images = draw(page, dpi=dpi)
     if pictures and images:
