@@ -27,7 +27,7 @@ TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help report reproduce gallery test test-slow fuzz lint types check docs bench figures lock wheel clean \
+.PHONY: help report reproduce gallery redraw test test-slow fuzz lint types check docs bench figures lock wheel clean \
   python-check
 
 help:
@@ -41,6 +41,7 @@ help:
 	@echo "make docs       the documentation as a site that opens without a network: output/docs/index.html (a few minutes)"
 	@echo "make bench      the benchmark table (ratios measured side by side)"
 	@echo "make gallery    all studies at full size into reports/gallery (hours)"
+	@echo "make redraw     write the pages of reports/gallery again from their records (minutes)"
 	@echo "make figures    redraw the figures of README and docs, or those that ARGS names"
 	@echo "make lock       resolve the requirements*.lock files anew"
 	@echo "make wheel      build the wheel"
@@ -77,6 +78,9 @@ reproduce: $(READY)
 
 gallery: $(READY)
 	@$(BIN)/python -m reports --gallery --output $(OUTPUT) $(ARGS)
+
+redraw: $(READY)
+	@$(BIN)/python -m reports --redraw --gallery $(ARGS)
 
 test: $(TESTED)
 	@$(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q $(ARGS)

@@ -15,7 +15,7 @@ import os
 import sys
 from pathlib import Path
 
-from reports.command import gallery, reproduce, tables
+from reports.command import gallery, redraw, reproduce, tables
 from reports.command.parser import Parser
 from reports.command.plan import Plan, PlannedStudy, make_plan
 from reports.frame.index import write_index
@@ -27,8 +27,8 @@ from validation.registry import STUDIES, get_study
 
 TITLE = "How good is the evidence framework?"
 INTRODUCTION = (
-    "Error bars, evidence, Bayes factors and class probabilities of LS-SVMs in closed form, held against exact "
-    "quadrature and against sampling. Each page opens with its verdict."
+    "Error bars, evidence, Bayes factors and class probabilities of LS-SVMs in closed form, compared with exact "
+    "quadrature and with sampling. Each page opens with its answer."
 )
 
 
@@ -74,6 +74,7 @@ def parser() -> argparse.ArgumentParser:
         "reproduce has computed into the same OUTPUT; with --gallery to reports/gallery",
     )
     add("--gallery", action="store_true", help="all studies on the gallery's data, at full size, to reports/gallery")
+    add("--redraw", action="store_true", help="write the pages in OUTPUT again from their records, without computing")
     return command
 
 
@@ -124,6 +125,8 @@ def main(argv: list[str] | None = None) -> int:
     if words[:1] == [reproduce.NAME]:
         return reproduce.main(words[1:])
     options = parser().parse_args(words)
+    if options.redraw:
+        return redraw.main(options, title=TITLE, introduction=INTRODUCTION)
     if options.reproduction is not None:
         return tables.main(options)
     try:

@@ -12,8 +12,8 @@ MOST_BYTES = 18_000_000
 TITLE = "How good is the evidence framework? The gallery"
 INTRODUCTION = (
     "The Bayesian evidence framework for LS-SVMs gives error bars, evidence, Bayes factors and class probabilities in "
-    "closed form. Each page holds them against exact quadrature and against sampling, on real data or on data "
-    "simulated from the model. Each page says how large its study was."
+    "closed form. The pages compare them with exact quadrature and with sampling, on real and on simulated data, and "
+    "reproduce the tables of the papers. Each card says how large its study was: full, or quick (minutes)."
 )
 ON_EVERY_SET = ("error-bars", "evidence", "bayes-factors", "moderated-output")
 

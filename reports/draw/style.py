@@ -1,4 +1,4 @@
-"""What all figures share: the palette, the sizes of letters, and how a figure becomes a PNG file.
+"""What all figures share: the palette, the sizes of letters, and how a figure becomes a PNG or an SVG file.
 
 Figures are drawn without pyplot: no global state, no display, the Agg renderer only. Colours are Okabe and Ito's,
 which colour-blind readers can tell apart; the map of probabilities runs from blue (y = −1) over white (undecided) to
@@ -15,6 +15,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -30,6 +33,7 @@ PAGE_WIDTH = 7.2
 """Inches of a page of a report: letters of 9 points are as large as the text around the figure."""
 
 _STRETCH, _MOST_STRETCHES = 1.5, 5  # of a figure whose labels leave no room
+_MOST_POINTS, _MOST_MARKS = 4000, 400  # of an artist that an SVG file keeps as lines
 _FRAME: dict[str, Any] = {"axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False}
 PAGE: dict[str, Any] = {**_FRAME, "font.size": 9.5, "axes.titlesize": 10, "axes.labelsize": 9.5}
 """Settings of figures about as wide as a page."""
@@ -46,6 +50,11 @@ def new_figure(width: float, height: float, *, settings: dict[str, Any] = PAGE) 
         yield Figure(figsize=(width, height), layout="constrained")
 
 
+def legend_above(axes: Axes, ncols: int = 2) -> None:
+    """A legend at the upper right, above the panel, where it covers no data."""
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=ncols, fontsize=8.5, borderaxespad=0.2)
+
+
 def as_png(figure: Figure, *, dpi: int = 120) -> bytes:
     """The figure as a PNG file of 256 colours, the same bytes for the same picture and library versions."""
     for _ in range(_MOST_STRETCHES):
@@ -56,6 +65,28 @@ def as_png(figure: Figure, *, dpi: int = 120) -> bytes:
         figure.set_size_inches(figure.get_figwidth(), _STRETCH * figure.get_figheight())
     with Image.open(drawn) as image:
         return packed(image)
+
+
+def as_svg(figure: Figure) -> bytes:
+    """The figure as an SVG file, the same bytes for the same picture; text stays text, very many points a bitmap."""
+    for axes in figure.axes:
+        for part in axes.collections:
+            if isinstance(part, ContourSet):
+                continue  # it cannot be a bitmap
+            if sum(len(path) for path in part.get_paths()) > _MOST_POINTS or _count(part) > _MOST_MARKS:
+                part.set_rasterized(True)
+        for line in axes.lines:
+            if len(np.atleast_1d(line.get_xdata())) > _MOST_MARKS and line.get_marker() not in ("None", "", None):
+                line.set_rasterized(True)
+    file = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "bayes-lssvm", "svg.fonttype": "none"}), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the PNG has given them
+        figure.savefig(file, format="svg", dpi=100, metadata={"Date": None, "Creator": None})
+    return file.getvalue()
+
+
+def _count(part: Any) -> int:
+    return len(np.atleast_1d(part.get_offsets())) if hasattr(part, "get_offsets") else 0
 
 
 def _saved(figure: Figure, dpi: int) -> tuple[io.BytesIO, bool]:

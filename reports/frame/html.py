@@ -1,15 +1,18 @@
 """A page as one HTML file that loads nothing: figures and styles are inside, and of scripts its own at most.
 
-Everything that comes from a page is escaped by the template engine. Three marks are added after escaping: indices of
-symbols are set low (μ_MP), names in backticks are set as code, and a number keeps its % sign. A table that is wider
-than the screen scrolls in its own box.
+Everything that comes from a page is escaped by the template engine. Four marks are added after escaping: indices of
+symbols are set low (μ_MP), names in backticks are set as code, a number keeps its % sign, and words of the glossary
+link to their meaning. A table that is wider than the screen scrolls in its own box; it is in the page as a CSV file
+too, and the figures stand as SVG files beside the page.
 """
 
 from __future__ import annotations
 
 import base64
+import csv
 import functools
 import hashlib
+import io
 import re
 import warnings
 from dataclasses import dataclass
@@ -19,10 +22,13 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from reports.draw.style import address, as_png
+from reports.draw.style import address, as_png, as_svg
 
+from .answer import SIGNS
 from .diagnostics import FEW_ROWS, cells_table, diagnostics, provenance_rows, warnings_of
+from .glossary import entries, marked
 from .page import Live, Page, Picture, Table
+from .words import slug
 
 TEMPLATES = Path(__file__).parent / "templates"
 WIDE_CELL = 26
@@ -35,10 +41,11 @@ _NAMES = re.compile(r"`([\w.()-]+)`")
 
 @dataclass(frozen=True)
 class Image:
-    """A figure of a page as a PNG file."""
+    """A figure of a page as a PNG file, which the page shows, and as an SVG file, to which it links."""
 
     picture: Picture
     png: bytes
+    svg: bytes
 
     @property
     def address(self) -> str:
@@ -74,13 +81,30 @@ def draw(page: Page, *, dpi: int = 120) -> dict[str, Image]:
     with warnings.catch_warnings():
         # a column may be called in a script that the font lacks; the text of the page still has it
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        return {picture.name: Image(picture, as_png(picture.figure, dpi=dpi)) for picture in page.pictures}
+        return {
+            picture.name: Image(picture, as_png(picture.figure, dpi=dpi), as_svg(picture.figure))
+            for picture in page.pictures
+        }
 
 
 def symbols(text: str) -> Markup:
     """Escaped text with indices set low, names in backticks as code, and numbers kept with their % sign."""
     lowered = _INDEXED.sub(r"\1<sub>\2</sub>", str(escape(text)))
     return Markup(_NAMES.sub(r"<code>\1</code>", lowered).replace(" %", "&nbsp;%"))
+
+
+def explained(text: str) -> Markup:
+    """The same with the words of the glossary as links to their meanings."""
+    return marked(text, symbols)
+
+
+def as_csv(table: Table) -> str:
+    """A table as an address that holds a CSV file: plain minus signs, headings in rows of their own."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    for line in (table.header, *((row.label.strip(), *row.cells) for row in table.rows)):
+        writer.writerow([cell.replace("−", "-") for cell in line])
+    return "data:text/csv;charset=utf-8;base64," + base64.b64encode(file.getvalue().encode()).decode("ascii")
 
 
 def wordy(table: Table, place: int) -> bool:
@@ -104,6 +128,9 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     engine.filters["symbols"] = symbols
+    engine.filters["explained"] = explained
+    engine.filters["csv"] = as_csv
+    engine.filters["filename"] = slug
     engine.tests["wide"] = wide
     engine.filters["wordy"] = wordy
     return engine
@@ -114,7 +141,7 @@ def render(template: str, **names: Any) -> str:
     return environment().get_template(template).render(**names)
 
 
-def as_html(page: Page, images: dict[str, Image], *, command: str, record: str) -> str:
+def as_html(page: Page, images: dict[str, Image], *, command: str, record: str, figures: str = "figures") -> str:
     """The page's file.
 
     Parameters
@@ -126,18 +153,45 @@ def as_html(page: Page, images: dict[str, Image], *, command: str, record: str) 
         What makes this page anew, for a shell.
     record : str
         Name of the file beside the page that holds its numbers.
+    figures : str
+        Folder beside the page that holds its figures as SVG files.
     """
-    return render(
+    text = render(
         "page.html.j2",
         page=page,
         result=page.result,
         script=None if page.live is None else Script.of(page.live),
+        sign=SIGNS[page.badge],
         images=images,
         command=command,
         record=record,
+        figures=figures,
+        citation=citation(page),
         diagnostics=diagnostics(page.result),
         warnings=warnings_of(page.result),
         provenance=provenance_rows(page.result),
         cells=cells_table(page.result),
         few=FEW_ROWS,
     )
+    # which words a page uses is known when it is there
+    return text.replace(GLOSSARY, render("glossary.html.j2", entries=entries(text)))
+
+
+GLOSSARY = "<!-- glossary -->"
+
+
+def citation(page: Page) -> str:
+    """The page as a BibTeX entry: the software's version, the study and when it was run."""
+    record = page.result.provenance
+    version = record.get("versions", {}).get("bayes-lssvm", "")
+    year = str(record.get("date", ""))[:4]
+    data = page.result.data
+    of = f", data {data['name']} (SHA-256 {str(data['sha256'])[:12]}…)" if data is not None else ""
+    lines = [
+        "author = {{The bayes-lssvm developers}},",
+        f"title = {{{page.title}}},",
+        *([f"year = {{{year}}},"] if year else []),
+        f"howpublished = {{Page of the software bayes-lssvm{f', version {version}' if version else ''}}},",
+        f"note = {{Study {page.result.study}, size {page.result.size}{of}}},",
+    ]
+    return "\n".join([f"@misc{{bayes-lssvm-{page.name},", *(f"  {line}" for line in lines), "}"])

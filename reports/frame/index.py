@@ -1,31 +1,31 @@
-"""The index of a report: every page in the folder, by data set, with its verdict and its first figure.
+"""The index of a report: every page in the folder as a card, by data set, with its badge, sentence and small picture.
 
 Pages say what they are in the JSON record beside them, so an index can be made at any time, and pages of earlier runs
-stay in it.
+stay in it. Writing the index also tells each page which pages stand before and after it, and which are related.
 """
 
 from __future__ import annotations
 
-import base64
-import io
 import json
-import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from PIL import Image
-
 from bayes_lssvm.base.files import write_bytes
-from reports.draw.style import address, packed
 from validation.registry import STUDIES, TABLES
 
+from .answer import SIGNS, State
 from .html import render
+from .words import data_name
 from .write import FORMAT
 
-THUMBNAIL_WIDTH = 520
 INDEX = "index.html"
 REPRODUCTION = "reproduction"
 TABLES_HEADING = "The papers' tables"
+SIMULATED_HEADING = "Simulated data and reference problems"
+FIELD_HEADING = "In the field: many real data sets"
+_LAST = (SIMULATED_HEADING, TABLES_HEADING, FIELD_HEADING)  # after the pages of single data sets
+MOST_RELATED = 6
 
 
 class IndexEntry(NamedTuple):
@@ -33,32 +33,37 @@ class IndexEntry(NamedTuple):
 
     file: str
     title: str
-    study: str
+    badge: State
+    verdict: str
     size: str
-    verdict: tuple[str, ...]
     failed: int
     thumbnail: str
+    study: str
+    data: str
+    related: tuple[str, ...]
 
 
 class Group(NamedTuple):
-    """The pages of one data set."""
+    """The pages under one heading."""
 
     heading: str
     entries: tuple[IndexEntry, ...]
 
 
 def write_index(folder: Path, *, title: str, introduction: str) -> Path:
-    """Write `index.html` over the pages of a folder; returns its path."""
-    content = render("index.html.j2", title=title, introduction=introduction, groups=groups(folder))
+    """Write `index.html` over the pages of a folder, and the links between them; returns its path."""
+    found = groups(folder)
+    link_pages(folder, [entry for group in found for entry in group.entries])
+    content = render("index.html.j2", title=title, introduction=introduction, groups=found, signs=SIGNS)
     return write_bytes(folder / INDEX, content.encode())
 
 
 def groups(folder: Path) -> tuple[Group, ...]:
-    """The pages of a folder by data set: Ripley's first, then simulated data and the papers' tables."""
+    """The pages of a folder by heading: Ripley's data, others, simulated ones, the papers' tables, the field."""
     found: dict[str, list[IndexEntry]] = {}
     records = [record for path in sorted(folder.glob("*.json")) if (record := _read(path, folder)) is not None]
     for record in sorted(records, key=_order):
-        found.setdefault(_heading(record), []).append(_entry(record, folder))
+        found.setdefault(_heading(record), []).append(_entry(record))
     return tuple(Group(heading, tuple(entries)) for heading, entries in found.items())
 
 
@@ -73,42 +78,59 @@ def _read(path: Path, folder: Path) -> dict[str, Any] | None:
     return record
 
 
-def _order(record: dict[str, Any]) -> tuple[bool, bool, str, str, int]:
-    data = record["data"]
+def _order(record: dict[str, Any]) -> tuple[int, bool, str, int]:
+    heading, data = _heading(record), record["data"]
+    last = _LAST.index(heading) + 1 if heading in _LAST else len(_LAST) + 1 if data is None else 0
     studies = [*STUDIES, REPRODUCTION, *TABLES]
-    name = "" if data is None else str(data["name"])
+    name = heading if data is None else str(data["name"])
     place = studies.index(record["study"]) if record["study"] in studies else len(studies)
-    return data is None, name != "ripley", name, _heading(record), place
+    return last, name != "ripley", name, place
 
 
 def _heading(record: dict[str, Any]) -> str:
+    if record["group"]:
+        return str(record["group"])
     data: dict[str, Any] | None = record["data"]
     if data is None:
-        tables = record["study"] == REPRODUCTION or record["study"] in TABLES
-        if tables:
-            return TABLES_HEADING
-        return "Several data sets" if record["provenance"].get("data") else "Simulated data"
-    return f"Data: {data['name']} ({data['n']} points, {data['d']} input{'s' if data['d'] != 1 else ''})"
+        return SIMULATED_HEADING
+    name = data_name(str(data["name"]))
+    return f"{name[0].upper()}{name[1:]} ({data['n']} points, {data['d']} input{'s' if data['d'] != 1 else ''})"
 
 
-def _entry(record: dict[str, Any], folder: Path) -> IndexEntry:
-    return IndexEntry(
-        record["file"],
-        record["title"],
-        record["study"],
-        record["size"],
-        tuple(record["verdict"]),
-        len(record["failed"]),
-        _thumbnail(folder / record["file"]),
-    )
+def _entry(record: dict[str, Any]) -> IndexEntry:
+    same = {name: record[name] for name in ("file", "title", "badge", "verdict", "size", "thumbnail", "study")}
+    data = "" if record["data"] is None else str(record["data"]["name"])
+    return IndexEntry(**same, failed=len(record["failed"]), data=data, related=tuple(record["related"]))
 
 
-def _thumbnail(page: Path) -> str:
-    """The page's first figure made small, or an empty string where it has none."""
-    first = re.search(r'<img src="data:image/png;base64,([A-Za-z0-9+/=]+)"', page.read_text(encoding="utf-8"))
-    if first is None:
-        return ""
-    with Image.open(io.BytesIO(base64.b64decode(first[1]))) as image:
-        scale = THUMBNAIL_WIDTH / image.width
-        size = (THUMBNAIL_WIDTH, round(image.height * scale))
-        return address(packed(image.convert("RGB").resize(size, Image.Resampling.LANCZOS)))
+# --- links between the pages -----------------------------------------------------------------------------------------
+
+
+def link_pages(folder: Path, entries: Sequence[IndexEntry]) -> None:
+    """Tell every page which ones come before and after it in the index, and which are about the same things."""
+    for place, entry in enumerate(entries):
+        before = entries[place - 1] if place else None
+        after = entries[place + 1] if place + 1 < len(entries) else None
+        path = folder / entry.file
+        text = path.read_text(encoding="utf-8")
+        linked = _filled(text, "pages", render("links.html.j2", before=before, after=after))
+        linked = _filled(linked, "related", render("related.html.j2", entries=related(entry, entries)))
+        if linked != text:
+            write_bytes(path, linked.encode())
+
+
+def related(entry: IndexEntry, entries: Sequence[IndexEntry]) -> list[IndexEntry]:
+    """Pages that this one names, those of the same study, and those on the same data."""
+    others = [other for other in entries if other.file != entry.file]
+    named = [other for name in entry.related for other in others if other.study == name]
+    same = [other for other in others if other.study == entry.study]
+    data = [other for other in others if entry.data and other.data == entry.data]
+    return list(dict.fromkeys((*named, *same, *data)))[:MOST_RELATED]
+
+
+def _filled(text: str, name: str, content: str) -> str:
+    """What stands between two marks of a page, replaced; a page without the marks stays as it is."""
+    start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    before, found, rest = text.partition(start)
+    _, closed, after = rest.partition(end)
+    return f"{before}{start}{content.strip()}{end}{after}" if found and closed else text

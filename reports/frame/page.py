@@ -1,8 +1,8 @@
 """What a report page is made of: words, tables and figures, before they become HTML or text.
 
 A page is written once as plain values and rendered by `reports.frame.html` (one self-contained file) and by `as_text`
-(the terminal). All texts are plain text: the renderers escape them. An index is written with an underscore, "μ_MP", and
-set low by the frame.
+(the terminal). It opens with its answer, the key figure and the key table; everything else is folded. All texts are
+plain text: the renderers escape them. An index is written with an underscore, "μ_MP", and set low by the frame.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from matplotlib.figure import Figure
+
+from .answer import SIGNS, Answer, State
+from .words import data_name
 
 if TYPE_CHECKING:
     from validation.harness import StudyResult
@@ -69,13 +72,12 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page under its own heading; figures come before tables. A folded one shows its heading alone."""
+    """A part of a page under its own heading, folded; figures come before tables."""
 
     heading: str
     paragraphs: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     pictures: tuple[Picture, ...] = ()
-    folded: bool = False
 
 
 class Live(NamedTuple):
@@ -91,44 +93,80 @@ class Page:
 
     Attributes
     ----------
-    introduction : str
-    verdict : tuple of str
-        What the numbers say, in sentences computed from them.
+    answer : Answer
+        The badge, one sentence, and at most three points.
     key_table : Table
-    sections : tuple of Section
-        Figures first.
-    methods : tuple of str
-        Paragraphs.
     result : StudyResult
         Where diagnostics, failures (the red banner) and provenance come from.
+    key_picture : Picture, optional
+        The figure below the answer.
+    introduction : str
+        What is compared, and why.
+    findings : tuple of str
+        All that the numbers say, in sentences computed from them.
+    sections : tuple of Section
+    methods : tuple of str
+        Paragraphs.
     printed : tuple of Table
         Tables that the terminal shows too.
     live : Live, optional
         Shown below the verdict. It must not load anything.
+    thumbnail : Figure, optional
+        A small picture for the index, drawn for its size by `reports.draw.thumbnail`.
+    group : str
+        Heading of the index under which the page stands; by default that of its data.
+    related : tuple of str
+        Studies whose pages a reader may want to see next.
     name : str
-        Stem of the page's file: letters, digits, "._-". That of the study by default, as is the title.
+        Stem of the page's file: letters, digits, "._-". That of the study by default.
     title : str
+        By default that of the study, with the name of the data.
     """
 
-    introduction: str
-    verdict: tuple[str, ...]
+    answer: Answer
     key_table: Table
-    sections: tuple[Section, ...]
-    methods: tuple[str, ...]
     result: StudyResult
+    key_picture: Picture | None = None
+    introduction: str = ""
+    findings: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+    methods: tuple[str, ...] = ()
     printed: tuple[Table, ...] = ()
     live: Live | None = None
+    thumbnail: Figure | None = None
+    group: str = ""
+    related: tuple[str, ...] = ()
     name: str = ""
     title: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.result.study)
-        object.__setattr__(self, "title", self.title or self.result.title)
+        object.__setattr__(self, "title", self.title or _title(self.result))
+
+    @property
+    def badge(self) -> State:
+        """That of the answer; where checks of the study failed nothing holds but with care."""
+        badge = self.answer.badge
+        return "with care" if badge == "holds" and self.result.failed else badge
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
         """All figures, in order."""
-        return tuple(picture for section in self.sections for picture in section.pictures)
+        first = () if self.key_picture is None else (self.key_picture,)
+        return (*first, *(picture for section in self.sections for picture in section.pictures))
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables, the key table first."""
+        return (self.key_table, *(table for section in self.sections for table in section.tables))
+
+
+def _title(result: StudyResult) -> str:
+    """The study's title with the name of the data, once."""
+    if result.data is None:
+        return result.title
+    name = data_name(str(result.data["name"]))
+    return result.title if result.title.endswith(name) else f"{result.title}: {name}"
 
 
 def plain_label(text: str) -> str:
@@ -149,11 +187,12 @@ def aligned(table: Table) -> str:
 
 
 def as_text(page: Page) -> str:
-    """The page for a terminal, at most 98 columns wide: its title and verdict, and the tables that it prints."""
-    parts = [page.title]
-    if page.printed:
-        parts += [filled(page.introduction), *map(aligned, page.printed)]
-    return "\n\n".join([*parts, *map(filled, page.verdict)])
+    """The page for a terminal, at most 98 columns wide: its title and answer, and the tables that it prints."""
+    answer = filled(f"{SIGNS[page.badge]} {page.badge.capitalize()}. {page.answer.verdict}")
+    points = [
+        textwrap.fill(point, TEXT_WIDTH, initial_indent="- ", subsequent_indent="  ") for point in page.answer.points
+    ]
+    return "\n\n".join([page.title, "\n".join([answer, *points]), *map(aligned, page.printed)])
 
 
 def filled(paragraph: str) -> str:

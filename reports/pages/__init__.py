@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from reports.frame.answer import Answer
 from reports.frame.page import Page, Row, Table
 from validation.registry import STUDIES, TABLES
 
@@ -37,10 +38,8 @@ def without_numbers(result: StudyResult) -> Page:
         Row(f.cell.key, ("✗ not computed" if f.error else "computed", f"{f.seconds:.1f}")) for f in result.cells
     )
     return Page(
-        introduction="This study did not come through. The page says what stopped it, and shows no numbers.",
-        verdict=(f"No verdict: {len(stopped)} of {len(result.cells)} cells could not be computed.",),
+        answer=Answer("fails", f"No verdict: {len(stopped)} of {len(result.cells)} cells could not be computed."),
+        introduction="This study did not finish. The page says what stopped it, and shows no numbers.",
         key_table=Table("Cells", ("cell", "state", "seconds"), rows),
-        sections=(),
-        methods=(),
         result=result,
     )

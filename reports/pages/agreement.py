@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from matplotlib.figure import Figure
+
+from reports.draw.thumbnail import bars
+from reports.frame.answer import Answer, State
 from reports.frame.page import Page, Row, Section, Table
 from validation.harness import FinishedCell, StudyResult
 from validation.studies.agreement import COMPARISONS, EVIDENCE_LIMIT, MOMENT_LIMIT, Agreement
@@ -30,16 +34,56 @@ def page(result: StudyResult) -> Page:
     if not found:
         raise ValueError("No comparison has come through.")
     return Page(
+        answer=answer(found, result.cells),
         introduction=INTRODUCTION,
-        verdict=verdict(found, result.cells),
+        findings=findings(found, result.cells),
         key_table=key_table(found),
         sections=(Section("Every parameter", tables=(parameter_table(found),)),),
         methods=METHODS,
         result=result,
+        thumbnail=thumbnail(found),
+        related=("error-bars", "evidence"),
     )
 
 
-def verdict(found: dict[str, Agreement], cells: tuple[FinishedCell, ...]) -> tuple[str, ...]:
+RULE = (
+    "Holds where every comparison agrees with quadrature within its limits, with care where at least 90 % of them do, "
+    "fails otherwise."
+)
+
+
+def badge(agreed: int, of: int) -> State:
+    """From the number of comparisons that agree."""
+    if agreed == of:
+        return "holds"
+    return "with care" if agreed >= 0.9 * of else "fails"
+
+
+def answer(found: dict[str, Agreement], cells: tuple[FinishedCell, ...]) -> Answer:
+    """Do independent programs find what the closed forms find?"""
+    apart = sum(any(not check.passed for check in f.checks) for f in cells)
+    moment = max(found.values(), key=lambda a: a.worst)
+    evidence = max(found.values(), key=lambda a: a.log_z_score)
+    return Answer(
+        badge(len(cells) - apart, len(cells)),
+        f"Programs that share no algebra with the closed forms agree with quadrature in {len(cells) - apart} of "
+        f"{len(cells)} comparisons.",
+        (
+            f"The farthest mean or standard deviation is {moment.worst:.1f} standard errors away.",
+            f"The farthest log evidence is {evidence.log_z_score:.1f} standard errors away, "
+            f"{abs(evidence.log_z_difference):.4f} nats.",
+        ),
+        RULE,
+    )
+
+
+def thumbnail(found: dict[str, Agreement]) -> Figure:
+    """The distances of the evidence."""
+    shown = {COMPARISONS[key].name.partition(",")[0][:22]: a.log_z_score for key, a in list(found.items())[:6]}
+    return bars(shown, "distance of log evidence, standard errors", limit=EVIDENCE_LIMIT, form=".1f")
+
+
+def findings(found: dict[str, Agreement], cells: tuple[FinishedCell, ...]) -> tuple[str, ...]:
     """Whether the ways agree, and where they are farthest apart."""
     apart = [COMPARISONS[f.cell.key].name for f in cells if any(not check.passed for check in f.checks)]
     moments = max(found, key=lambda key: found[key].worst)

@@ -9,8 +9,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from reports.draw.style import BLACK, BLUE, GREY, PAGE_WIDTH, VERMILION, new_figure
+from reports.draw.thumbnail import lines
+from reports.frame.answer import Answer, State
+from reports.frame.index import FIELD_HEADING
 from reports.frame.page import Page, Picture, Row, Section, Table
-from reports.frame.words import joined, minus
+from reports.frame.words import joined, many, minus
 from validation.harness import FinishedCell, StudyResult
 from validation.studies.many_rows import KERNEL_RIVALS, METHODS
 
@@ -42,7 +45,7 @@ def page(result: StudyResult) -> Page:
     learned = {name: own for name, own in learned.items() if EXACT in own and len(own) > 1}
     if not learned and not rivals:
         raise ValueError("No model has come through.")
-    sections = []
+    sections, picture = [], None
     if learned:
         picture = Picture(
             "landmarks",
@@ -52,19 +55,75 @@ def page(result: StudyResult) -> Page:
             "Upper row: log evidence minus that of the exact model; the bound (squares) never lies above zero, at the "
             "same σ. Lower row: log loss on new rows; the dotted line is the exact model.",
         )
-        sections.append(
-            Section("How many landmarks are enough", pictures=(picture,), tables=(landmark_table(learned),))
-        )
+        sections.append(Section("How many landmarks are enough", tables=(landmark_table(learned),)))
     key = rival_table(rivals) if rivals else landmark_table(learned)
     return Page(
+        answer=answer(learned, rivals),
         introduction=INTRODUCTION,
-        verdict=verdict(learned, rivals),
+        findings=findings(learned, rivals),
+        key_picture=picture,
         key_table=key,
         sections=tuple(sections),
         methods=METHODS_TEXT,
         result=result,
         printed=(key,),
+        thumbnail=thumbnail(learned),
+        group=FIELD_HEADING,
+        related=("field",),
     )
+
+
+RULE = (
+    "Holds where some number of landmarks predicts as well as all rows on every data set and the model of fixed size "
+    "has the lowest log loss in at least half of the comparisons with other models on as many features; with care "
+    "where one of the two is so; fails where neither is."
+)
+
+
+def badge(settled: int, sets: int, wins: int, comparisons: int) -> State:
+    """From the data sets on which landmarks were enough, and the comparisons that were won in log loss."""
+    enough_rows, good = settled == sets, 2 * wins >= comparisons
+    if enough_rows and good:
+        return "holds"
+    return "with care" if enough_rows or good else "fails"
+
+
+def answer(learned: dict[str, dict[int, dict[str, Any]]], rivals: Sequence[FinishedCell]) -> Answer:
+    """Are landmarks enough, and is there anything better?"""
+    numbers = {name: enough(own) for name, own in learned.items()}
+    settled = [m for m in numbers.values() if m]
+    ours = [cell for cell in rivals if cell.cell.settings["method"] == "ours"]
+    wins = sum(
+        cell.values["log_loss"]
+        <= best_rival(rivals, cell.cell.settings["data"], cell.cell.settings["m"], "log_loss")[1]
+        for cell in ours
+    )
+    parts = []
+    if learned:
+        most = f" ({max(settled)} landmarks at most)" if settled else ""
+        parts.append(f"predicts as well as all rows on {len(settled)} of {many(len(learned), 'data set')}{most}")
+    if ours:
+        parts.append(f"has the lowest log loss in {wins} of {many(len(ours), 'comparison')}")
+    points = tuple(
+        f"{name}: {m} landmarks predict as well as all rows."
+        if m
+        else f"{name}: no number of landmarks tried is enough."
+        for name, m in list(numbers.items())[:3]
+    )
+    return Answer(
+        badge(len(settled), len(learned), wins, len(ours)), f"A model of fixed size {joined(parts)}.", points, RULE
+    )
+
+
+def thumbnail(learned: dict[str, dict[int, dict[str, Any]]]) -> Figure | None:
+    """The log loss over the number of landmarks on the first set."""
+    if not learned:
+        return None
+    name, own = next(iter(learned.items()))
+    ms = sorted(m for m in own if m != EXACT)
+    exact = np.full(len(ms), own[EXACT]["log_loss"])
+    curves = {"landmarks": np.array([own[m]["log_loss"] for m in ms]), "all rows": exact}
+    return lines(np.array(ms, dtype=float), curves, f"log loss over landmarks, {name}", logarithmic=True)
 
 
 def _by_set(cells: Any) -> dict[str, dict[int, dict[str, Any]]]:
@@ -100,7 +159,7 @@ def best_rival(cells: Sequence[FinishedCell], data: str, m: int, score: str) -> 
     return name, rivals[name]
 
 
-def verdict(learned: dict[str, dict[int, dict[str, Any]]], rivals: Sequence[FinishedCell]) -> tuple[str, ...]:
+def findings(learned: dict[str, dict[int, dict[str, Any]]], rivals: Sequence[FinishedCell]) -> tuple[str, ...]:
     """How many landmarks, and how often ours is the best."""
     said = []
     for name, own in learned.items():

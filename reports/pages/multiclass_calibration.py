@@ -11,7 +11,12 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from matplotlib.figure import Figure
+
 from bayes_lssvm.base.files import write_bytes
+from reports.draw.thumbnail import bars
+from reports.frame.answer import Answer, State
+from reports.frame.index import FIELD_HEADING
 from reports.frame.page import Page, Row, Section, Table
 from validation.harness import SIZES, Size, StudyResult, run
 from validation.harness.scores import Gain
@@ -49,16 +54,65 @@ def page(result: StudyResult) -> Page:
         raise ValueError("No randomisation has come through.")
     log_score, *others = (score_table(rows, key, title, digits) for key, title, digits in SCORES)
     return Page(
+        answer=answer(rows),
         introduction=INTRODUCTION,
-        verdict=verdict(rows),
+        findings=findings(rows),
         key_table=log_score,
         sections=(Section("Calibration error and accuracy", tables=tuple(others)),),
         methods=METHODS,
         result=result,
+        thumbnail=thumbnail(rows),
+        group=FIELD_HEADING,
+        related=("paper2-table2", "field"),
     )
 
 
-def verdict(rows: Sequence[Summary]) -> tuple[str, ...]:
+RULE = (
+    f"Counts the data sets on which no method has a clearly better log score than “{REFERENCE}”. Holds where these "
+    "are all, with care where they are at least half, fails otherwise."
+)
+
+
+def badge(unbeaten: int, of: int) -> State:
+    """From the number of data sets on which no method is clearly better."""
+    if unbeaten == of:
+        return "holds"
+    return "with care" if 2 * unbeaten >= of else "fails"
+
+
+def answer(rows: Sequence[Summary]) -> Answer:
+    """Can the reference's probabilities be believed?"""
+    names = list(dict.fromkeys(row.data for row in rows))
+    beaten = [
+        name
+        for name in names
+        if any(
+            row.log_score.difference > 0.0 and Gain(row.log_score.difference, row.log_score.error).clear
+            for row in rows
+            if row.data == name and row.method != REFERENCE
+        )
+    ]
+    own = [row.ece.value for row in rows if row.method == REFERENCE]
+    return Answer(
+        badge(len(names) - len(beaten), len(names)),
+        f"No method has clearly better probabilities than “{REFERENCE}” on {len(names) - len(beaten)} of {len(names)} "
+        "data sets.",
+        (f"Its calibration error (ECE) lies between {min(own):.3f} and {max(own):.3f}.",) if own else (),
+        RULE,
+    )
+
+
+def thumbnail(rows: Sequence[Summary]) -> Figure:
+    """Mean log score of the methods."""
+    methods = list(dict.fromkeys(row.method for row in rows))
+    means = {m: [row.log_score.value for row in rows if row.method == m] for m in methods}
+    shown = {m[:24]: -sum(v) / len(v) for m, v in means.items()}
+    return bars(
+        dict(sorted(shown.items(), key=lambda p: p[1])[:6]), "mean log loss, nats", form=".2f", own=(REFERENCE[:24],)
+    )
+
+
+def findings(rows: Sequence[Summary]) -> tuple[str, ...]:
     """The best log score and the smallest calibration error of each data set, and what the reference lacks to them."""
     said = []
     for name in dict.fromkeys(row.data for row in rows):

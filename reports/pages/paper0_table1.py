@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from reports.draw.style import BLACK, BLUE, GREEN, ORANGE, PALE, PURPLE, VERMILION, new_figure
+from reports.frame.index import TABLES_HEADING
 from reports.frame.page import Page, Picture, Row, Section, Table
 from reports.frame.words import number
 from validation.harness import StudyResult
@@ -19,7 +20,14 @@ from validation.papers.statistics import Mark, Scores, Statistics
 from validation.papers.table import ReproducedTable
 from validation.papers.why import why
 
-from .papers import comparison_table, differences_picture, differences_table, verdict_sentences
+from .papers import (
+    answer_of,
+    comparison_table,
+    differences_picture,
+    differences_table,
+    thumbnail_of,
+    verdict_sentences,
+)
 
 BAYESIAN = ("LS-SVM (BayM)", "LS-SVM (Bay)")
 SIGNS: dict[Mark, str] = {"best": "★", "not different": "", "different": "†", "clearly different": "‡"}
@@ -29,14 +37,14 @@ MEASURES = {"log_score": ("Log score", "nats, larger is better"), "ece": ("Calib
 INTRODUCTION = (
     "Paper 0 (Van Gestel et al., 2002) compares Bayesian LS-SVMs with cross-validated ones, an SVM and Gaussian "
     "processes on ten data sets, each divided ten times at random into two thirds to train on and one third to test. "
-    "This page has its Table 1 computed again, with two columns of ours: everything integrated out (“marginalised”) "
-    "and the evidence without the Occam factor (“no Occam”), and with scores of the probabilities, which the paper "
-    "does not have. Section 7.1 and figures 2 and 3 of the paper are on the page of Ripley's data."
+    "This page has its Table 1 computed again. Two columns are new: everything integrated out (“marginalised”) and "
+    "the evidence without the Occam factor (“no Occam”). So are scores of the probabilities. Section 7.1 and figures "
+    "2 and 3 of the paper are on the page of Ripley's data."
 )
 METHODS = (
-    "Bayesian LS-SVM: inputs standardised, RBF kernel, σ at the maximum of eq 5.2, μ and ζ at the maximum of level 2. "
-    "BayM decides by the moderated output 3.17 with the training frequencies as priors, Bay by the sign of the latent "
-    "output 2.22; both are one design.",
+    "Bayesian LS-SVM: inputs standardised, RBF kernel, σ at the maximum of the evidence (5.2), μ and ζ at the maximum "
+    "of level 2. BayM decides by the moderated output (3.17) with the training frequencies as priors, Bay by the sign "
+    "of the latent output (2.22); both are one fit.",
     "CV10: ten folds, σ from √d · {1/4, …, 16} and γ or C from {0.1, …, 10⁴}, then a finer set around the best; most "
     "correct labels win, and of ties the candidate nearest to their middle. LS-SVM, GP and SVM share folds and "
     "candidate sets. The paper does not print its sets.",
@@ -60,7 +68,6 @@ def page(result: StudyResult) -> Page:
         Section(
             "Ours against theirs",
             _sonar(shown),
-            pictures=() if picture is None else (picture,),
             tables=() if differences is None else (differences,),
         )
     ]
@@ -69,14 +76,20 @@ def page(result: StudyResult) -> Page:
             Section("Significance, ranks and tests", tables=(marks_table(scores, found), tests_table(found)))
         )
     sections.append(_probabilities(result))
-    sections.append(Section("What the evidence chose", _repeats(result), (designs_table(result),)))
+    sections.append(Section("What the evidence selects", _repeats(result), (designs_table(result),)))
+    points = (*_goal(shown), *_tests(found), *_best_scores(result))
     return Page(
+        answer=answer_of([shown], "Table 1 of paper 0", points),
         introduction=INTRODUCTION,
-        verdict=(*verdict_sentences(shown), *_goal(shown), *_tests(found), *_proper(result)),
+        findings=(*verdict_sentences(shown), *_goal(shown), *_tests(found), *_proper(result)),
+        key_picture=picture,
         key_table=comparison_table(shown, title="Test set accuracy, %"),
         sections=tuple(sections),
         methods=METHODS,
         result=result,
+        thumbnail=thumbnail_of([shown], "entries: reproduced (blue), better, worse"),
+        group=TABLES_HEADING,
+        related=("reproduction", "section-7-1"),
     )
 
 
@@ -96,8 +109,8 @@ def _goal(shown: ReproducedTable) -> tuple[str, ...]:
     rest = [row for row in computed if row not in good]
     worse = f" The others: {', '.join(rest)}." if rest else ""
     return (
-        f"Bayesian LS-SVM: on {len(good)} of {len(computed)} sets both columns are within two of the paper's standard "
-        f"deviations, or better.{worse}",
+        f"Both Bayesian LS-SVM columns are within two of the paper's standard deviations, or better, on {len(good)} of "
+        f"{len(computed)} sets.{worse}",
     )
 
 
@@ -109,7 +122,7 @@ def _tests(found: Statistics | None) -> tuple[str, ...]:
         f"Over {len(found.rows)} sets {found.best} has the best average accuracy ({found.averages[found.best]:.1f} %)"
     )
     if not different:
-        return (f"{words}; the Wilcoxon test finds no other column different from it at the 5 % level.",)
+        return (f"{words}; no other column differs from it (Wilcoxon test, 5 % level).",)
     listed = ", ".join(f"{c} (p = {found.wilcoxon[c]:.3f})" for c in different)
     return (f"{words}; by the Wilcoxon test it differs at the 5 % level from {listed}.",)
 
@@ -140,8 +153,8 @@ def _repeats(result: StudyResult) -> tuple[str, ...]:
             f"{row}: in {repeated} of {len(without)} randomisations some training rows repeat another's input and "
             f"label. Each repeat adds ½ log ζ to the evidence of a kernel that can interpolate the rest, without bound "
             f"as ζ grows, and γ runs to its end in {ends[0]}. Without the repeats it does so in {ends[1]}, and the "
-            f"accuracy of LS-SVM (Bay) is {means[1]:.1f} % instead of {means[0]:.1f} %. This design was added after "
-            "the table had been seen, and is not part of it."
+            f"accuracy of LS-SVM (Bay) is {means[1]:.1f} % instead of {means[0]:.1f} %. This fit was added after the "
+            "table had been seen, and is not part of it."
         )
     return tuple(sentences)
 
@@ -152,6 +165,14 @@ def _designs(result: StudyResult, row: str, algorithm: str) -> list[dict[str, An
         for f in result.cells
         if f.error is None and (f.cell.settings["data"], f.cell.settings["algorithm"]) == (row, algorithm)
     ]
+
+
+def _best_scores(result: StudyResult) -> tuple[str, ...]:
+    """The first of them, in a short sentence."""
+    said = _proper(result)
+    return tuple(
+        f"{sentence.partition(',')[0]}, best: {sentence.split(': ', 1)[1].split(', ')[0]} nats." for sentence in said
+    )
 
 
 def _proper(result: StudyResult) -> tuple[str, ...]:
@@ -213,7 +234,7 @@ def tests_table(found: Statistics) -> Table:
         f"Over {len(found.rows)} sets, against the column with the best average",
         ("", *found.columns),
         rows,
-        f"Probabilities of equal medians, two-sided. Ours compare with {found.best}, the paper's with LS-SVM (CV10). "
+        f"Two-sided p-values of the tests. Ours compare with {found.best}, the paper's with LS-SVM (CV10). "
         "The paper's average ranks do not follow from its printed averages by any usual rule for ties.",
     )
 

@@ -10,15 +10,23 @@ from typing import Any
 import numpy as np
 
 from reports.draw.style import BLUE, GREEN, GREY, PURPLE, VERMILION, new_figure
+from reports.frame.index import TABLES_HEADING
 from reports.frame.page import Page, Picture, Row, Section, Table
-from reports.frame.words import NONE
+from reports.frame.words import NONE, joined
 from validation.harness import StudyResult
 from validation.papers.paper2.data import CODING_NAMES, KERNEL_NAMES, KERNELS, SETS, column, scores_of
 from validation.papers.paper2.orders import moc_orders
 from validation.papers.paper2.table2_published import CODINGS
 from validation.papers.table import ReproducedTable
 
-from .papers import comparison_table, differences_picture, differences_table, verdict_sentences
+from .papers import (
+    answer_of,
+    comparison_table,
+    differences_picture,
+    differences_table,
+    thumbnail_of,
+    verdict_sentences,
+)
 
 COLOURS = {"ovo": BLUE, "ova": VERMILION, "moc": PURPLE, "ecoc": GREEN}
 SHAPES = {"ovo": "o", "ova": "s", "moc": "D", "ecoc": "^"}
@@ -46,14 +54,16 @@ def coding_page(
 ) -> Page:
     """A table by kernel, coding and decoding, with all that belongs to it; `second` is the one beside Hamming's."""
     orders = orders_table(result, shown, decodings)
+    points = (*worse_point(shown), *gain_points(result, decodings, second))
     return Page(
+        answer=answer_of([shown], f"{shown.source.partition(', ')[2]} of paper 2", points),
         introduction=introduction,
-        verdict=(*verdict_sentences(shown), *decoding_sentences(result, decodings)),
+        findings=(*verdict_sentences(shown), *decoding_sentences(result, decodings)),
+        key_picture=decodings_picture(result, decodings),
         key_table=comparison_table(kernel_view(shown, "linear"), title=f"{shown.source}, linear kernel"),
         sections=(
             Section("RBF kernel", tables=(comparison_table(kernel_view(shown, "rbf"), title=f"{shown.source}, RBF"),)),
             against_section(shown),
-            Section(f"{second} against Hamming decoding", pictures=pictures_of(decodings_picture(result, decodings))),
             Section(
                 "What decides ties, and the order of classes",
                 tables=(ties_table(result, shown), *((orders,) if orders is not None else ())),
@@ -62,7 +72,34 @@ def coding_page(
         ),
         methods=(*methods, *left_out_sentences(result)),
         result=result,
+        thumbnail=thumbnail_of([shown], "entries: reproduced (blue), better, worse"),
+        group=TABLES_HEADING,
+        related=("reproduction", "paper2-table2", "paper2-table3", "multiclass-calibration"),
     )
+
+
+def worse_point(shown: ReproducedTable) -> tuple[str, ...]:
+    """Which data sets and codings are worse."""
+    worse = [e for e in shown.entries if shown.verdict(e) == "worse"]
+    if not worse:
+        return ()
+    sets = joined(list(dict.fromkeys(e.row for e in worse)))
+    codings = joined(list(dict.fromkeys(e.column.split()[-1] for e in worse)))
+    return (f"All entries that are worse are of the data {sets}, with the coding {codings}.",)
+
+
+def gain_points(result: StudyResult, decodings: Mapping[str, str], second: str) -> tuple[str, ...]:
+    """The mean gain in accuracy of the second decoding over Hamming's, for each kernel."""
+    a, b = (means(result, decoding) for decoding in decodings)
+    said = []
+    for kernel in KERNELS:
+        gains = [b[key] - a[key] for key in a if key[1] == kernel and key in b]
+        if gains:
+            gain = f"{_mean(gains) + 0.0:+.1f}".replace("-", "−")
+            said.append(
+                f"{second} decoding changes accuracy by {gain} points on average ({KERNEL_NAMES[kernel]} kernel)."
+            )
+    return tuple(said)
 
 
 def left_out_sentences(result: StudyResult) -> tuple[str, ...]:

@@ -13,15 +13,15 @@ from .paper2_codings import coding_page, means
 
 INTRODUCTION = (
     "Paper 2 (Van Gestel et al., 2002) turns problems of several classes into binary ones by four output codings, "
-    "designs an LS-SVM for each bit by the evidence framework, and compares Hamming decoding with Bayesian decoding on "
+    "fits an LS-SVM for each bit by the evidence framework, and compares Hamming decoding with Bayesian decoding on "
     "ten data sets, each divided ten times at random into two thirds to train on and one third to test. This page has "
     "its Table II computed again, and scores of the probabilities, which the paper does not have."
 )
 METHODS = (
     "Every member has its own μ, ζ and, for the RBF kernel, its own σ at the maximum of its own evidence; the "
-    "moderated output is eq 11, and all classes are equally likely beforehand, as in the paper. All decodings are of "
-    "the same members. Bayesian decoding of 1vs1 is the order-free reading of eq 20 (see the page on more than two "
-    "classes).",
+    "moderated output is that of paper 2 (11), and all classes are equally likely beforehand, as in the paper. All "
+    "decodings are of the same members. Bayesian decoding of 1vs1 is the order-free reading of its formula (20) (see "
+    "the page on more than two classes).",
     "Sizes of the parts are those of the paper's Table I. The ten randomisations are ours, seeded by the set's name "
     "and their number; led is generated once (600 rows). Ages that are missing in der are the training part's mean.",
     "A class that the training part does not have is never predicted, and its test rows count as wrong. An LS-SVM "
@@ -34,7 +34,7 @@ METHODS = (
 PROBABILITIES = (
     "Log score (nats, larger is better) and expected calibration error (in brackets, smaller is better) of Bayesian "
     "decoding, and for 1vs1 of pairwise coupling (Wu, Lin and Weng, 2004) of the same members. Bayesian decoding takes "
-    "bits as independent. With many bits they are not, and its probabilities are too sure.",
+    "bits as independent. With many bits they are not, and its probabilities are overconfident.",
 )
 
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from reports.draw.style import BLUE, GREY, VERMILION, new_figure
+from reports.draw.thumbnail import bars
+from reports.frame.answer import Answer, State
+from reports.frame.index import TABLES_HEADING
 from reports.frame.page import Page, Picture, Row, Section, Table
+from reports.frame.words import joined
 from validation.harness import StudyResult
 from validation.papers.paper2.table2 import INTERPOLATES
 from validation.papers.paper2.usps import DECODINGS, PRINTED, WITHIN, decoded, scores, table
 
-from .papers import comparison_table
+from .papers import answer_of, comparison_table
 
 NAMES = {
     "hamming": "Hamming",
     "loss": "loss (squared)",
     "bayes": "Bayes",
     "bayes-sequential": "Bayes, bit after bit",
-    "bayes-printed": "Bayes, eq 20 to the letter",
+    "bayes-printed": "Bayes, formula (20) to the letter",
     "coupling": "pairwise coupling",
 }
 INTRODUCTION = (
@@ -27,8 +32,9 @@ INTRODUCTION = (
 )
 METHODS = (
     "Inputs are standardised once with the training rows. Every member has its own μ, ζ and σ at the maximum of its "
-    "own evidence, on all points of its two classes; the moderated output is eq 11, and the classes are equally likely "
-    "beforehand. Members are designed and stored one by one, so that a run that was stopped goes on where it was.",
+    "own evidence, on all points of its two classes; the moderated output is that of paper 2 (11), and the classes "
+    "are equally likely beforehand. Members are fitted and stored one by one, so a run that was stopped goes on where "
+    "it was.",
     "The paper prints no spread. The ± beside its figures is the binomial standard error of 2007 test rows, √(p(1 − "
     "p)/2007).",
 )
@@ -37,23 +43,70 @@ METHODS = (
 def page(result: StudyResult) -> Page:
     """The digits, ours beside theirs."""
     shown, found = table(result), scores(result)
+    said = (*_findings(result, found), *_confidence(result), *shown.absent)
     return Page(
+        answer=answer(result, found, answer_of([shown], "the paper's section on digits")),
         introduction=INTRODUCTION,
-        verdict=(*_verdict(result, found), *_confidence(result), *shown.absent),
+        findings=said,
+        key_picture=members_picture(result),
         key_table=comparison_table(shown),
         sections=(
             Section("Every decoding of the same members", tables=(decodings_table(found),)),
-            Section("The members", pictures=(members_picture(result),)),
             *((mistakes_section(result),) if found else ()),
         ),
         methods=METHODS,
         result=result,
+        thumbnail=thumbnail(found),
+        group=TABLES_HEADING,
+        related=("reproduction", "paper2-table2"),
     )
 
 
-def _verdict(result: StudyResult, found: dict[str, dict[str, float]]) -> tuple[str, ...]:
+RULE = (
+    f"Holds where both printed accuracies are reproduced to {WITHIN:g} percentage points, with care where one is, "
+    "fails where none is."
+)
+
+
+def badge(reproduced: int, of: int) -> State:
+    """From the number of printed accuracies that are reproduced."""
+    if reproduced == of:
+        return "holds"
+    return "with care" if reproduced else "fails"
+
+
+def answer(result: StudyResult, found: dict[str, dict[str, float]], other: Answer) -> Answer:
+    """Are the paper's accuracies reproduced? `other` is the answer where there are other digits or none."""
+    if not found or result.cells[0].cell.settings["data"] != "usps":
+        return other
+    gaps = {name: found[decoding]["accuracy"] - PRINTED[decoding] for decoding, name in DECODINGS.items()}
+    near = sum(abs(gap) <= WITHIN for gap in gaps.values())
+    listed = joined(
+        [f"{name} {found[d]['accuracy']:.1f} % (paper {PRINTED[d]:.1f} %)" for d, name in DECODINGS.items()]
+    )
+    return Answer(
+        badge(near, len(gaps)),
+        f"{near} of {len(gaps)} accuracies that the paper prints for the digits are reproduced to {WITHIN:g} "
+        "percentage points.",
+        (
+            f"{listed}.",
+            f"{interpolating(result)} of {len(result.cells)} members interpolate: they fit the training labels without "
+            "noise.",
+            *_confidence(result),
+        ),
+        RULE,
+    )
+
+
+def thumbnail(found: dict[str, dict[str, float]]) -> Figure | None:
+    """Errors of the decodings."""
+    errors = {NAMES[d]: 100.0 - s["accuracy"] for d, s in found.items() if d in NAMES}
+    return bars(errors, "test error, %", form=".1f") if errors else None
+
+
+def _findings(result: StudyResult, found: dict[str, dict[str, float]]) -> tuple[str, ...]:
     if not found:
-        return ("Not all members could be computed, so that nothing is decoded.",)
+        return ("Not all members could be computed, so nothing is decoded.",)
     points = [f.values["points"] for f in result.cells]
     work = (
         f"{len(points)} members of {min(points)} to {max(points)} points; {interpolating(result)} of them interpolate: "
@@ -80,7 +133,8 @@ def _confidence(result: StudyResult) -> tuple[str, ...]:
     labels, p = both[0].predictions["bayes"]
     assert p is not None
     sure, right = 100.0 * float(p.max(axis=1).mean()), 100.0 * float(np.mean(labels == both[1].y_test))
-    return (f"Bayesian decoding is sure by {sure:.1f} % on average, and right in {right:.1f} % of the test rows.",)
+    start = "Bayesian decoding is overconfident" if sure > right else "Bayesian decoding"
+    return (f"{start}: mean confidence {sure:.1f} %, accuracy {right:.1f} %.",)
 
 
 def interpolating(result: StudyResult) -> int:
@@ -129,7 +183,7 @@ def members_picture(result: StudyResult) -> Picture:
 
 
 def mistakes_section(result: StudyResult) -> Section:
-    """Which digits Bayesian decoding takes for which."""
+    """The confusion matrix of Bayesian decoding."""
     both = decoded(result)
     assert both is not None
     found, data = both
@@ -140,6 +194,13 @@ def mistakes_section(result: StudyResult) -> Section:
         for digit, line in zip(classes.tolist(), counts, strict=True)
     )
     return Section(
-        "What is taken for what",
-        tables=(Table("Bayesian decoding", ("true ↓ decided →", *map(str, classes.tolist())), rows, "Test rows."),),
+        "Confusion matrix",
+        tables=(
+            Table(
+                "Confusion matrix of Bayesian decoding",
+                ("true ↓ decided →", *map(str, classes.tolist())),
+                rows,
+                "Test rows.",
+            ),
+        ),
     )

@@ -1,7 +1,7 @@
 """What pages of reproduced tables share: ours beside theirs, the verdicts in words, and a figure of the differences.
 
-Verdicts are those of `validation.papers.table`. A mark stands for each: = reproduced, ▲ better, ▼ worse; a figure
-without a mark has none in the paper to stand against, and a dash was not computed.
+Verdicts are those of `validation.papers.table`. Each has a mark: = reproduced, ▲ better, ▼ worse. A figure without a
+mark has no counterpart in the paper, and a dash was not computed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from reports.draw.style import BLUE, GREEN, GREY, PALE, VERMILION, new_figure
+from reports.draw.thumbnail import stacked
+from reports.frame.answer import Answer, State
 from reports.frame.page import Picture, Row, Table, plain_label
 from reports.frame.words import NONE
 from validation.papers.table import Entry, Published, ReproducedTable, Verdict
@@ -34,6 +36,51 @@ def counts(tables: Sequence[ReproducedTable]) -> dict[Verdict, int]:
     return found
 
 
+CHANCE, TOLERABLE = 0.025, 0.1
+RULE = (
+    "Counts the entries that are worse than the paper's by more than two of its standard deviations (or two standard "
+    f"errors of the difference). Holds up to {100 * CHANCE:g} % of the entries that can be compared, which chance "
+    f"alone explains; with care up to {100 * TOLERABLE:.0f} %; fails beyond."
+)
+
+
+def badge(worse: int, compared: int) -> State:
+    """From the number of entries that are worse than the paper's, of those that can be compared."""
+    if not compared:
+        return "with care"
+    share = worse / compared
+    return "holds" if share <= CHANCE else "with care" if share <= TOLERABLE else "fails"
+
+
+def answer_of(tables: Sequence[ReproducedTable], what: str, points: Sequence[str] = ()) -> Answer:
+    """How much of the print is reproduced."""
+    found = counts(tables)
+    compared = found["reproduced"] + found["better"] + found["worse"]
+    if not compared:
+        verdict = f"There is no printed number in {what} to compare with, so these results are ours alone."
+        return Answer("with care", verdict, tuple(points[:3]), RULE)
+    if compared == found["reproduced"]:
+        verdict = f"All {compared} numbers printed in {what} are reproduced."
+        return Answer(badge(0, compared), verdict, tuple(points[:3]), RULE)
+    return Answer(
+        badge(found["worse"], compared),
+        f"Of {compared} numbers printed in {what}, {found['reproduced']} are reproduced, {found['better']} are better "
+        f"and {found['worse']} {'is' if found['worse'] == 1 else 'are'} worse.",
+        tuple(points[:3]),
+        RULE,
+    )
+
+
+def thumbnail_of(tables: Sequence[ReproducedTable], title: str) -> Figure | None:
+    """Shares of the verdicts, one row a table; None where nothing can be compared."""
+    shown: dict[str, dict[str, float]] = {}
+    for table in tables:
+        found = counts([table])
+        if any(found[verdict] for verdict in SHAPES):
+            shown[table.source.replace("Paper ", "P").replace("Table ", "T")] = {v: float(found[v]) for v in SHAPES}
+    return stacked(shown, {str(v): c for v, c in COLOURS.items()}, title) if shown else None
+
+
 def comparison_table(table: ReproducedTable, *, title: str = "") -> Table:
     """Every entry: our mean and spread with its mark, and the paper's figure below it."""
     kind, digits = table.kind, table.digits
@@ -48,7 +95,7 @@ def comparison_table(table: ReproducedTable, *, title: str = "") -> Table:
     title, note = title or f"{table.source}: {table.measure}", f"Mean {spread}."
     if any(entry.published is not None for entry in table.entries):
         title += ", ours above the paper's"
-        note += f" = within {limit}, ▲ better than that, ▼ worse; without a mark: the paper has no figure."
+        note += f" = within {limit}, ▲ better than that, ▼ worse; without a mark: not in the paper."
     return Table(title, ("", *table.columns), tuple(rows), note)
 
 
@@ -80,7 +127,7 @@ def verdict_sentences(table: ReproducedTable) -> tuple[str, ...]:
     found = counts([table])
     compared = found["reproduced"] + found["better"] + found["worse"]
     if all(entry.published is None for entry in table.entries):
-        return (f"{table.source}: the figures are ours alone.", *table.absent)
+        return (f"{table.source}: there are no printed figures to compare with.", *table.absent)
     if not compared:
         return (f"{table.source}: nothing that the paper prints has been computed yet.", *table.absent)
     scale = "two of its standard deviations" if table.kind == "sd" else "two standard errors of the difference"

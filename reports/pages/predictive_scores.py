@@ -5,6 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from matplotlib.figure import Figure
+
+from reports.draw.thumbnail import bars
+from reports.frame.answer import Answer, State
+from reports.frame.index import FIELD_HEADING
 from reports.frame.page import Page, Row, Table
 from validation.harness import StudyResult
 from validation.harness.scores import Gain
@@ -30,16 +35,54 @@ def page(result: StudyResult) -> Page:
     if not rows:
         raise ValueError("No randomisation has come through.")
     return Page(
+        answer=answer(rows),
         introduction=INTRODUCTION,
-        verdict=verdict(rows),
+        findings=findings(rows),
         key_table=key_table(rows),
-        sections=(),
         methods=METHODS,
         result=result,
+        thumbnail=thumbnail(rows),
+        group=FIELD_HEADING,
+        related=("moderated-output", "field"),
     )
 
 
-def verdict(rows: Sequence[Comparison]) -> tuple[str, ...]:
+SMALL_GAIN = 0.02  # nats a point
+RULE = (
+    "Asks whether fixing the hyperparameters is good enough. Holds where integrating them out is clearly better on no "
+    f"data set, with care where the clear gains are below {SMALL_GAIN:g} nats a point, fails beyond."
+)
+
+
+def badge(clear_gains: Sequence[float]) -> State:
+    """From the clear gains in log score by integration, in nats a point."""
+    if not clear_gains:
+        return "holds"
+    return "with care" if max(clear_gains) <= SMALL_GAIN else "fails"
+
+
+def answer(rows: Sequence[Comparison]) -> Answer:
+    """Is it worth integrating the hyperparameters out?"""
+    gains = {row.data: row.gain for row in rows if row.method != "plug-in"}
+    better = {data: g.mean for data, g in gains.items() if g.clear and g.mean > 0.0}
+    worse = [data for data, g in gains.items() if g.clear and g.mean < 0.0]
+    largest = max(gains, key=lambda data: abs(gains[data].mean))
+    return Answer(
+        badge(list(better.values())),
+        f"Integrating the hyperparameters out gives clearly better probabilities on {len(better)} of {len(gains)} data "
+        f"sets and clearly worse ones on {len(worse)}.",
+        (f"The largest change of the log score is {shown(gains[largest])} nats a point, on {largest}.",),
+        RULE,
+    )
+
+
+def thumbnail(rows: Sequence[Comparison]) -> Figure:
+    """The gains by data set."""
+    gains = {row.data: row.gain.mean for row in rows if row.method != "plug-in"}
+    return bars(dict(list(gains.items())[:6]), "gain in log score by integration, nats", form="+.3f")
+
+
+def findings(rows: Sequence[Comparison]) -> tuple[str, ...]:
     """What integration gains on each data set, and whether that is more than chance."""
     return tuple(_sentence(row) for row in rows if row.method != "plug-in")
 

@@ -9,13 +9,13 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from reports.draw.style import GREY, new_figure
-from reports.frame.index import REPRODUCTION
+from reports.frame.index import REPRODUCTION, TABLES_HEADING
 from reports.frame.page import Page, Picture, Row, Section, Table
 from validation.harness import SIZES, Size, StudyResult
 from validation.papers import ReproducedTable, Verdict
 from validation.registry import TABLES
 
-from .papers import COLOURS, comparison_table, counts, differences_table, verdict_sentences
+from .papers import COLOURS, answer_of, comparison_table, counts, differences_table, thumbnail_of, verdict_sentences
 
 TITLE = "Reproduction: the papers' tables, ours beside theirs"
 INTRODUCTION = (
@@ -29,7 +29,7 @@ METHODS = (
     "on test data. Seeds follow from the name of the data set and the number of the randomisation.",
     "The papers' partitions, candidate sets and codings are not published for the most part. Two figures of two "
     "laboratories on other random partitions differ by chance alone; the paper's standard deviation over its "
-    "partitions is the yardstick, and it is itself estimated from ten.",
+    "partitions is the scale of comparison, and is itself estimated from ten.",
 )
 _SHOWN: tuple[Verdict, ...] = ("reproduced", "better", "worse")
 _ALL: tuple[Verdict, ...] = (*_SHOWN, "ours alone", "not computed")
@@ -40,24 +40,29 @@ def page(found: Sequence[tuple[ReproducedTable, StudyResult]], missing: Sequence
     tables = [table for table, _ in found]
     total = counts(tables)
     compared = sum(total[verdict] for verdict in _SHOWN)
-    verdict = [
+    said = [
         f"{len(tables)} of {len(tables) + len(missing)} tables have been computed. Of {compared} entries that the "
         f"papers print, {total['reproduced']} are reproduced, {total['better']} are better and {total['worse']} are "
         f"worse. {total['ours alone']} more are ours alone."
     ]
     if missing:
-        verdict.append(f"Not computed yet: {', '.join(missing)}.")
-    sections = [Section("Verdicts by table", pictures=(_picture(tables),))] if compared else []
-    sections += [_section(table) for table in tables]
+        said.append(f"Not computed yet: {', '.join(missing)}.")
+    points = [f"Not computed yet: {', '.join(missing)}."] if missing else []
+    points.append(f"{total['ours alone']} more numbers have no counterpart in the papers.")
     return Page(
         name=REPRODUCTION,
         title=TITLE,
+        answer=answer_of(tables, f"{len(tables)} tables of the papers", points),
         introduction=INTRODUCTION,
-        verdict=tuple(verdict),
+        findings=tuple(said),
+        key_picture=_picture(tables) if compared else None,
         key_table=_counts_table(tables, missing),
-        sections=tuple(sections),
+        sections=tuple(_section(table) for table in tables),
         methods=METHODS,
         result=_joined([result for _, result in found]),
+        thumbnail=thumbnail_of(tables, "entries: reproduced (blue), better, worse"),
+        group=TABLES_HEADING,
+        related=tuple(table.name for table in tables),
     )
 
 

@@ -38,9 +38,10 @@ def test_the_example_is_a_study_with_its_page(example, tmp_path):
     assert [f.cell.settings["n"] for f in result.cells] == [125, 250]
     assert result.cells[-1].values["gamma_eff"] == pytest.approx(17.8, abs=0.1)
     page = pages.page(result)
-    assert page.verdict[0].endswith(f"to {result.cells[-1].values['gamma_eff']:.1f}.")
+    assert page.answer.verdict.endswith(f"to {result.cells[-1].values['gamma_eff']:.1f}.")
+    assert page.badge == "holds"
     html = write_page(page, tmp_path, command="python -m reports --study effective-size").read_text("utf-8")
-    assert page.verdict[0].split("γ")[0] in html
+    assert page.answer.verdict.split("γ")[0] in html
     again = run(study.STUDY, data, size="toy", folder=tmp_path / "cells", jobs=1, progress=False)
     assert again.cells == result.cells  # found, not computed
 

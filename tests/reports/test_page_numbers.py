@@ -54,7 +54,7 @@ def calibration(result):
 
 
 def map_of_trust(result):
-    columns = {"mackay": "eq 5.2, 0.5 nats", "hessian": "5.2, Hessian, 0.5 nats", "laplace": "Laplace, 0.5 nats"}
+    columns = {"mackay": "MacKay (5.2), 0.5 nats", "hessian": "Hessian, 0.5 nats", "laplace": "Laplace, 0.5 nats"}
     shares = defaultdict(dict)
     for cell in result.cells:
         s = cell.cell.settings
@@ -94,16 +94,17 @@ def laplace_reference(result):
     for column, chosen in (("references", [v for known, v in cells if known]), ("all", [v for _, v in cells])):
         error = [np.inf if v["laplace"] is None else abs(v["laplace"]) for v in chosen]
         title = "Rank correlation with the size of Laplace's error"
-        for figure, row in (("correction", "the next order"), ("skewness", "the largest skewness")):
+        for figure, row in (("correction", "the next term of the expansion"), ("skewness", "the largest skewness")):
             size = [np.inf if v[figure] is None else abs(v[figure]) for v in chosen]
             yield title, "", row, column, spearmanr(size, error).statistic
         off = np.array(error) > 0.5
         warned = np.array([not abs(nan(v["correction"])) <= 0.5 for v in chosen])
         caught = f"{column}: caught"
-        yield "Which warning tells", "", "next order beyond 0.5 nats", caught, (np.sum(off & warned), np.sum(off))
+        yield "Which warning tells", "", "next term beyond 0.5 nats", caught, (np.sum(off & warned), np.sum(off))
     for known, v in cells:
         if known:
-            yield KEY, None, next(c.cell.key for c in result.cells if c.values is v), "Laplace", v["laplace"]
+            name = next(c.cell.key for c in result.cells if c.values is v)
+            yield "Laplace's evidence of each posterior", None, name, "Laplace", v["laplace"]
 
 
 def moderated_output(result):
@@ -187,7 +188,7 @@ def prior_sensitivity(result):
         row = (KEY, "All log parameters", s["label"])
         yield *row, "log evidence", evidence["rbf"]
         yield *row, "log B, σ free", evidence["rbf"] - evidence["linear"]
-        yield *row, "log B, σ held", held
+        yield *row, "log B, σ fixed", held
         if v is not reference:
             change = np.max(np.abs(np.array(v["probability"]) - np.array(reference["probability"])))
             yield *row, "worst ΔP", change
@@ -199,7 +200,7 @@ def evidence(result):
     points = [p for c in result.cells if c.cell.settings.get("part") == "curve" for p in c.values["points"]]
     exact = np.array([p["log_evidence"]["quadrature"] for p in points])
     rows = {
-        "mackay": "5.2 with MacKay's bars",
+        "mackay": "MacKay's Occam factor (5.2)",
         "laplace": "Laplace with the prior",
         "importance": "importance sampling",
     }

@@ -21,6 +21,7 @@ from reports.__main__ import main
 from reports.command import gallery
 from reports.command.plan import make_plan
 from reports.draw.style import as_png
+from reports.frame.answer import Answer
 from reports.frame.diagnostics import diagnostics, warnings_of
 from reports.frame.html import draw, symbols
 from reports.frame.index import groups, write_index
@@ -77,6 +78,7 @@ STUDY = ChainStudy()
 PAGE = """
 from matplotlib.figure import Figure
 
+from reports.frame.answer import Answer
 from reports.frame.page import Page, Picture, Row, Section, Table, plain_label
 
 
@@ -93,9 +95,12 @@ def page(result):
         name="chains",
         title=f"Chains of {result.data['target_name']}",
         introduction=f"On {result.data['name']}.",
-        verdict=(f"The mean of {first} is {rows[0].cells[0]}.",),
+        answer=Answer("holds", f"The mean of {first} is {rows[0].cells[0]}.", (f"It is of {first}.",), "Always holds."),
+        findings=(f"The mean of {first} again.",),
+        thumbnail=figure,
         key_table=Table(f"Means of {first}", ("cell", f"mean of {first}"), rows, f"Of {first}."),
-        sections=(Section(f"About {first}", (f"About {first}.",), (), (picture,)),),
+        key_picture=picture,
+        sections=(Section(f"About {first}", (f"About {first}.",)),),
         methods=(f"Metropolis on {first}.",),
         result=result,
     )
@@ -113,6 +118,11 @@ def chains(tmp_path, monkeypatch):
     monkeypatch.setitem(STUDIES, "chains", "chain_study")
     monkeypatch.setitem(PAGES, "chains", "chain_page")
     return tmp_path / "out"
+
+
+def pages_of(index):
+    """The pages that an index links to, each once."""
+    return list(dict.fromkeys(index.links))
 
 
 def made(folder, *arguments):
@@ -199,8 +209,8 @@ def checked(path):
     assert document.problems == []
     assert all(address.startswith("data:") for address in document.loads)
     for link in document.links:
-        assert link.startswith("#") or (path.parent / link).is_file()
-    without_images = re.sub(r"data:image/png;base64,[A-Za-z0-9+/=]+", "", text)
+        assert link.startswith(("#", "data:text/csv;")) or (path.parent / link).is_file(), link
+    without_images = re.sub(r"data:[a-z/]+;(charset=utf-8;)?base64,[A-Za-z0-9+/=]+", "", text)
     assert not re.search(r"https?://|url\(|@import", without_images)
     return document
 
@@ -214,7 +224,7 @@ def sample(**changes):
     result = replace(result, **{k: changes.pop(k) for k in ("cells", "data", "provenance") if k in changes})
     table = Table("Key numbers", ("", "value"), (Row("log evidence", ("−256.5",)),))
     return Page(**{
-        "name": "evidence", "title": "Evidence", "introduction": "What it is.", "verdict": ("It holds.",),
+        "name": "evidence", "title": "Evidence", "introduction": "What it is.", "answer": Answer("holds", "It holds."),
         "key_table": table, "sections": (), "methods": ("By quadrature.",), "result": result, **changes,
     })  # fmt: skip
 
@@ -238,7 +248,7 @@ def test_a_study_becomes_a_page_with_an_index(chains, capsys):
     assert "The mean of" in captured.out
     assert page.roles.count("alert") == 0
     index = checked(chains / "index.html")
-    assert index.links == ["chains-ripley.html"]
+    assert pages_of(index) == ["chains-ripley.html"]
     assert "The mean of" in index.text
     assert len(index.images) == 1
 
@@ -246,8 +256,11 @@ def test_a_study_becomes_a_page_with_an_index(chains, capsys):
 def test_parts_of_a_page_come_in_their_order(chains):
     made(chains)
     text = checked(chains / "chains-ripley.html").text
-    parts = ["Chains of", "On ripley.", "Checks failed", "Verdict", "Means of", "About", "Methods", "Diagnostics",
-             "Warnings of the library", "Where this comes from", "How to make this page again"]  # fmt: skip
+    parts = (
+        "Chains of", "Checks failed", "Verdict", "With care", "The mean of", "It is of", "Contents", "The line rises",
+        "Of xs", "On ripley.", "again.", "About xs.", "Metropolis", "Always holds.", "1 of 2 checks failed",
+        "Warnings of the library", "SHA-256", "make report", "@misc{", "Words on this page",
+    )  # fmt: skip
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
 
@@ -332,10 +345,9 @@ def test_failed_checks_stand_first_and_long_tables_are_folded(tmp_path):
     )
     written(page, tmp_path / "out")
     text = (tmp_path / "out" / "evidence-mine.html").read_text(encoding="utf-8")
-    folded = re.search("<details>.*?</details>", text, re.DOTALL)
-    assert "All 21 checks that passed" in folded[0]
-    assert "✗ no" in text[: folded.start()]
-    assert "✗ no" not in folded[0]
+    (folded,) = re.findall("<details><summary>All 21 checks that passed.*?</details>", text, re.DOTALL)
+    assert "✗ no" in text[: text.index(folded)]
+    assert "✗ no" not in folded
 
 
 def test_the_worst_value_is_nearest_to_its_limit_or_not_a_number():
@@ -514,9 +526,9 @@ def test_index_has_every_page_of_the_folder_and_nothing_else(tmp_path):
     (folder / "list.json").write_text("[1]")
     found = groups(folder)
     assert [group.heading for group in found] == [
-        "Data: ripley (250 points, 2 inputs)",
-        "Data: mine (30 points, 2 inputs)",
-        "Simulated data",
+        "Ripley's data (250 points, 2 inputs)",
+        "Mine (30 points, 2 inputs)",
+        "Simulated data and reference problems",
     ]
     assert [entry.file for group in found for entry in group.entries] == [
         "evidence-ripley.html",
@@ -644,7 +656,7 @@ def test_a_study_of_the_project_on_a_users_own_file(tmp_path, nasty_csv, capsys)
     assert "<img src=x" not in path.read_text(encoding="utf-8")
     for part in ("1 row with missing values was left out", "no $1 & 2$ (−1), <u>yes</u> (+1)", NASTY):
         assert part in page.text
-    assert checked(folder / "index.html").links == [path.name]
+    assert pages_of(checked(folder / "index.html")) == [path.name]
 
 
 # --- the gallery
@@ -666,8 +678,9 @@ def test_gallery_has_pages_and_records_but_no_draws(chains, tmp_path, monkeypatc
     assert main(["--gallery", "--size", "toy", "--jobs", "1", "--output", str(chains)]) == 0
     assert Path(capsys.readouterr().out.splitlines()[-1]) == (folder / "index.html").resolve()
     names = ["chains-hea.html", "chains-hea.json", "chains-ripley.html", "chains-ripley.json", "index.html"]
-    assert sorted(path.name for path in folder.rglob("*")) == names
-    assert checked(folder / "index.html").links == ["chains-ripley.html", "chains-hea.html"]
+    assert sorted(path.name for path in folder.glob("*.*")) == names
+    assert {path.suffix for path in (folder / "figures").rglob("*.*")} == {".svg"}
+    assert pages_of(checked(folder / "index.html")) == ["chains-ripley.html", "chains-hea.html"]
     assert "python -m reports --study chains --data hea --size toy" in checked(folder / "chains-hea.html").text
     assert (chains / "cells").is_dir()
     record = json.loads((folder / "chains-hea.json").read_text(encoding="utf-8"))
@@ -700,7 +713,7 @@ def test_no_page_is_wider_than_the_screen(chains, nasty_csv, tmp_path, width):
     wide = Table("W" * 80, ("label", *(f"a column called {i}" for i in range(12))), rows, "n" * 200)
     made_folder = tmp_path / "hand"
     made_folder.mkdir()
-    write_page(sample(key_table=wide, verdict=("v" * 300,)), made_folder, command="c" * 200)
+    write_page(sample(key_table=wide, answer=Answer("fails", "v" * 300)), made_folder, command="c" * 200)
     made(chains, "--data", nasty_csv, "--target", "<i>label</i>")
     for path in (*made_folder.glob("*.html"), *chains.glob("*.html")):
         probe = tmp_path / "probe.html"

@@ -28,7 +28,7 @@ from reports.pages import page_of
 from reports.pages.section_7_1 import main_table
 from reports.pages.section_7_1.figures import figure_evidence
 from reports.pages.section_7_1.hero import GAP, NOISE, hero, sinc_fit
-from reports.pages.section_7_1.sentences import verdict
+from reports.pages.section_7_1.sentences import findings
 from validation.harness import load_data, run
 from validation.registry import get_study
 from validation.studies.section_7_1 import Printed, evidence_curve, from_record, probability_map, study
@@ -121,7 +121,7 @@ def test_printed_table_of_section_7_1(report, label, expected):
 
 def test_verdict_says_which_criterion_gives_the_papers_width(report):
     text = " ".join(report[2].split())
-    assert "attribution to eq 5.3 does not hold" in text
+    assert "its kernel width comes from the evidence without the Occam factor, not from the formula" in text
     assert "1.3111 without the Occam factor" in text
     assert "from 90.9 to 92.5 %" in text
 
@@ -131,23 +131,29 @@ def test_verdict_says_which_criterion_gives_the_papers_width(report):
 
 @pytest.mark.parametrize(
     ("sigma", "said"),
-    [(1.3110, "does not hold"), (1.3283, "as the text says"), (1.2, "Neither criterion reproduces the print")],
+    [
+        (1.3110, "and not, as the text says, of the formula (5.3)"),
+        (1.3283, "the print, as the text says"),
+        (1.2, "Neither criterion reproduces the print"),
+    ],
 )
 def test_verdict_on_the_width_follows_the_numbers(coarse, sigma, said):
-    assert said in verdict(replace(coarse, printed=Printed(sigma=sigma)))[0]
+    assert said in findings(replace(coarse, printed=Printed(sigma=sigma)))[0]
 
 
 def test_verdict_on_accuracies_follows_the_numbers(coarse):
-    assert "by eq 5.3 90.7 % right by both rules (1 test point more than printed)" in verdict(coarse)[1]
+    assert "by the formula (5.3) 90.7 % right by both rules (1 test point more than printed)" in findings(coarse)[1]
     worse = replace(coarse, without_occam=replace(coarse.without_occam, accuracy_moderated=0.896))
-    assert "90.6 % right by the sign of z and 89.6 % by the moderated output (10 test points fewer" in verdict(worse)[1]
+    assert (
+        "90.6 % right by the sign of z and 89.6 % by the moderated output (10 test points fewer" in findings(worse)[1]
+    )
 
 
 def test_verdict_on_priors_follows_the_numbers(coarse):
-    assert verdict(coarse)[2].endswith("raises the accuracy from 90.9 to 92.5 %, without refitting, as printed.")
+    assert findings(coarse)[2].endswith("raises the accuracy from 90.9 to 92.5 %, without refitting, as printed.")
     worse = replace(coarse, without_occam=replace(coarse.without_occam, unbalanced_using=0.8))
-    assert "lowers the accuracy from 90.9 to 80.0 %" in verdict(worse)[2]
-    assert "not what the paper prints" in verdict(worse)[2]
+    assert "lowers the accuracy from 90.9 to 80.0 %" in findings(worse)[2]
+    assert "not what the paper prints" in findings(worse)[2]
 
 
 # --- the study against other ways to the same numbers
@@ -247,9 +253,10 @@ def test_page_loads_nothing_from_outside(report):
     text = (report[1] / "ripley.html").read_text(encoding="utf-8")
     page = Page(text)
     assert page.loads
-    assert all(address.startswith("data:") or address == "index.html" for address in page.loads)
+    own = ("data:", "#", "index.html", "ripley.json", "figures/ripley/")
+    assert all(address.startswith(own) for address in page.loads)
     assert not {"script", "iframe", "object", "embed"} & set(page.tags)
-    without_images = re.sub(r"data:image/png;base64,[A-Za-z0-9+/=]+", "", text)
+    without_images = re.sub(r"data:[a-z/]+;(charset=utf-8;)?base64,[A-Za-z0-9+/=]+", "", text)
     assert not re.search(r"https?://|url\(|@import", without_images)
     assert 'name="viewport"' in text
 

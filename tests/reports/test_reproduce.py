@@ -212,8 +212,8 @@ def test_the_overview_counts_all_tables_and_names_the_missing(by_two):
     table = get_table(by_two)
     with_provenance = replace(by_two, provenance={**by_two.provenance, "data": "x"})
     page = overview.page([(table, with_provenance)], ("paper1-table2",))
-    assert page.verdict[0].startswith("1 of 2 tables have been computed. Of 3 entries that the papers print, ")
-    assert page.verdict[1] == "Not computed yet: paper1-table2."
+    assert page.findings[0].startswith("1 of 2 tables have been computed. Of 3 entries that the papers print, ")
+    assert page.findings[1] == "Not computed yet: paper1-table2."
     assert page.key_table.rows[0].label == "Paper 0, Table 1"
     assert page.key_table.rows[1].cells[-1] == "all"
     empty = overview.page([], tuple(TABLES))

@@ -157,7 +157,7 @@ def compute(cell: Cell, data: None) -> CellResult:
 
 STUDY = Study(
     name="laplace-reference",
-    title="Where does Laplace hold?",
+    title="Laplace's method: when is its evidence right?",
     cells=cells,
     compute=compute,
     needs_data=False,

@@ -195,7 +195,7 @@ def _worst_error(posteriors: Iterable[HyperPosterior], *, whole: bool) -> float:
 
 STUDY = Study(
     name="prior-sensitivity",
-    title="Prior sensitivity: what the answers owe to the prior",
+    title="How much the answers depend on the prior",
     cells=cells,
     compute=compute,
 )

@@ -172,7 +172,7 @@ def compute(cell: Cell, data: None) -> CellResult:
 
 STUDY = Study(
     name="psis-loo",
-    title="PSIS-LOO against exact leave-one-out",
+    title="Leave-one-out: PSIS-LOO against the exact answer",
     cells=cells,
     compute=compute,
     version=2,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isfinite
 
+from matplotlib.figure import Figure
+
+from reports.draw.thumbnail import bars
 from reports.frame.page import Page, Picture, Row, Section, Table
 from reports.frame.words import joined, minus
 from reports.pages.independence import independence
@@ -14,12 +17,12 @@ from validation.studies.bayes_factors import ANALYTIC, RUNGS, SAMPLED, Evidence,
 from validation.studies.bayes_factors.comparison import DESIGN, Ladder, sampled
 
 from .figures import forest, heat_map
-from .sentences import STANDARD_ERRORS, count, distances, label, offset, spoken, verdict
+from .sentences import STANDARD_ERRORS, answer, count, distances, findings, label, offset, spoken
 
 INTRODUCTION = (
     "Which kernel do the data prefer, and by how much? The log Bayes factor of two kernels is the difference of their "
-    "log evidences, and the evidence framework has closed forms for these. Here each closed form is set against the "
-    "exact integral and against sampling, under the same prior, for every pair of models."
+    "log evidences, for which the evidence framework has closed forms. Each closed form is compared with the exact "
+    "integral and with sampling, under the same prior, for every pair of kernels."
 )
 
 
@@ -34,12 +37,13 @@ def page(result: StudyResult) -> Page:
     ladder = {**ladder, "quadrature": exact}
     flips = {rung: compare(rung, exact, ladder[rung]) for rung in RUNGS if rung != "quadrature"}
     return Page(
-        title=f"{result.title}: {_data_name(result)}",
+        answer=answer(ladder, flips),
         introduction=INTRODUCTION,
-        verdict=verdict(result, ladder, flips),
+        findings=findings(result, ladder, flips),
+        key_picture=_heat_map(order, ladder, flips),
         key_table=_key_table(order, ladder),
         sections=(
-            _pairs(order, ladder, flips),
+            _pairs(order, ladder),
             _evidence_section(order, ladder),
             _flip_section(flips),
             _sampled_section(order, ladder),
@@ -47,11 +51,14 @@ def page(result: StudyResult) -> Page:
         ),
         methods=_methods(result, ladder),
         result=result,
+        thumbnail=_thumbnail(order, exact),
+        related=("evidence", "factor-calibration"),
     )
 
 
-def _data_name(result: StudyResult) -> str:
-    return str((result.data or {}).get("name", "simulated data"))
+def _thumbnail(order: list[str], exact: Mapping[str, Evidence]) -> Figure:
+    behind = {label(name): exact[order[0]].value - exact[name].value for name in order[:6]}
+    return bars(behind, "nats behind the best kernel (exact)", form=".1f")
 
 
 def figure_of(evidence: Evidence | None, rung: str) -> str:
@@ -65,7 +72,7 @@ def figure_of(evidence: Evidence | None, rung: str) -> str:
 def _key_table(order: list[str], ladder: Ladder) -> Table:
     shown = ["quadrature", *(rung for rung in RUNGS if rung != "quadrature" and ladder[rung])]
     return Table(
-        "Log evidence log p(D | H) of each model, the best first",
+        "Log evidence of each kernel, the best first",
         ("model", *(RUNGS[rung] for rung in shown)),
         tuple(Row(label(n), tuple(figure_of(ladder[rung].get(n), rung) for rung in shown)) for n in order),
         note="In nats, all constants kept. ± is a Monte-Carlo standard error, and for the composite design the "
@@ -74,7 +81,24 @@ def _key_table(order: list[str], ladder: Ladder) -> Table:
     )
 
 
-def _pairs(order: list[str], ladder: Ladder, flips: Mapping[str, tuple[Flip, ...]]) -> Section:
+def _heat_map(order: list[str], ladder: Ladder, flips: Mapping[str, tuple[Flip, ...]]) -> Picture:
+    return Picture(
+        "bayes_factors",
+        heat_map(order, ladder["mackay"], sampled(ladder), flips["mackay"]),
+        alt="Heat map of log Bayes factors of each model in a row against each in a column. "
+        + " ".join(f"{label(n)}: exact log evidence {ladder['quadrature'][n].value:.2f}." for n in order),
+        caption="Log Bayes factor of the row's kernel against the column's: above the diagonal with MacKay's Occam "
+        "factor (5.2), below it sampled (NUTS with bridge sampling, or importance sampling where NUTS was not run). "
+        "Mirrored cells should be equal with opposite signs. Colours follow the wording of Kass and Raftery. "
+        + (
+            "A frame marks the pairs for which the formula (5.2) changes the exact wording."
+            if flips["mackay"]
+            else "For no pair does the formula (5.2) change the exact wording."
+        ),
+    )
+
+
+def _pairs(order: list[str], ladder: Ladder) -> Section:
     below = sampled(ladder)
     against = order[0]
     header = ("model", "exact", *(RUNGS[rung] for rung in ANALYTIC), "sampled", "in words, exact")
@@ -85,23 +109,6 @@ def _pairs(order: list[str], ladder: Ladder, flips: Mapping[str, tuple[Flip, ...
         rows.append(Row(label(name), (*cells, _against(below, name, against), spoken(said))))
     return Section(
         "All pairs of models",
-        pictures=(
-            Picture(
-                "bayes_factors",
-                heat_map(order, ladder["mackay"], below, flips["mackay"]),
-                alt="Heat map of log Bayes factors of each model in a row against each in a column. "
-                + " ".join(f"{label(n)}: exact log evidence {ladder['quadrature'][n].value:.2f}." for n in order),
-                caption="Log Bayes factor of the row's model against the column's: above the diagonal by eq 5.2 with "
-                "MacKay's error bars, below it sampled (NUTS with bridge sampling, or importance draws where NUTS "
-                "was not run). Mirrored cells should be equal with opposite signs. The colour is Kass and "
-                "Raftery's wording. "
-                + (
-                    "A frame marks the pairs for which 5.2 changes the exact wording."
-                    if flips["mackay"]
-                    else "For no pair does 5.2 change the exact wording."
-                ),
-            ),
-        ),
         tables=(
             Table(
                 f"Log Bayes factors against the best model, {label(against)}",
@@ -149,7 +156,7 @@ def _evidence_section(order: list[str], ladder: Ladder) -> Section:
 
 def _flip_section(flips: Mapping[str, tuple[Flip, ...]]) -> Section:
     found = [flip for own in flips.values() for flip in own]
-    heading = "Where the wording flips"
+    heading = "Where the wording changes"
     if not found:
         return Section(heading, ("Every method gives every pair the words that the exact Bayes factor gives it.",))
     rows = tuple(
@@ -173,8 +180,8 @@ def _flip_section(flips: Mapping[str, tuple[Flip, ...]]) -> Section:
     return Section(
         heading,
         (
-            "Kass and Raftery's words change at 1, 3 and 5 nats, so that a small error flips the words of a pair near "
-            "a border. The table lists every pair for which a method's words are not the exact ones.",
+            "Kass and Raftery's words change at 1, 3 and 5 nats, so a small error changes the wording of a pair near a "
+            "border. The table lists every pair for which a method's words are not the exact ones.",
             *(explained if near else ()),
         ),
         tables=(Table("Changed words", ("pair", "method", "exact", "method's", "exact words", "its words"), rows),),
@@ -223,9 +230,9 @@ def _methods(result: StudyResult, ladder: Ladder) -> tuple[str, ...]:
         "a·linear + RBF, with the factor a free; polynomial 2 + RBF. The overall scale of a kernel is 1/μ.",
         "Prior, the same on every rung: log μ, log ζ ~ Normal(0, 3²), every log parameter of a kernel ~ Normal(0, 1), "
         "the bias flat. Inputs are standardised.",
-        "Eq 5.2 takes MacKay's error bars of log μ and log ζ at the mode of the evidence. The exact Hessian takes "
-        "Laplace's method at the mode of the posterior of μ and ζ. In both, the kernel's parameters are integrated out "
-        "by a rule. Laplace over everything is one Gaussian for μ, ζ and the kernel's parameters.",
+        "The evidence (5.2) uses MacKay's error bars of log μ and log ζ at the mode of the evidence. The exact Hessian "
+        "means Laplace's method at the mode of the posterior of μ and ζ. In both, the kernel's parameters are "
+        "integrated out by a rule. Laplace over everything is one Gaussian for μ, ζ and the kernel's parameters.",
         "Quadrature integrates over μ, ζ and up to two kernel parameters, and is refined until it stands still. The "
         "composite design does so at a few kernels. Importance draws come from Student distributions at the modes, "
         "with Pareto-smoothed weights. Collapsed NUTS samples the hyperparameters with weights and bias integrated "

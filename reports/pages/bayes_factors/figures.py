@@ -43,7 +43,7 @@ class Mark(NamedTuple):
 
 
 MARKS = {
-    "mackay": Mark("eq 5.2, MacKay", VERMILION, "s"),
+    "mackay": Mark("MacKay (5.2)", VERMILION, "s"),
     "hessian": Mark("exact Hessian", PURPLE, "^"),
     "laplace": Mark("Laplace over all", GREEN, "D"),
     "ccd": Mark("composite design", SKY, "v"),
@@ -86,7 +86,7 @@ def heat_map(
         axes = figure.subplots()
         image = axes.imshow(values, cmap=colours, norm=norm, aspect="auto")
         _numbers(axes, values)
-        figure.suptitle("above the diagonal: eq 5.2; below: sampled", fontsize=10.5, x=0.985, ha="right")
+        figure.suptitle("above the diagonal: formula (5.2); below: sampled", fontsize=10.5, x=0.985, ha="right")
         for flip in flips:
             i, j = sorted((order.index(flip.first), order.index(flip.second)))
             axes.add_patch(Rectangle((j - 0.47, i - 0.46), 0.94, 0.92, fill=False, edgecolor=BLACK, linewidth=2.6))

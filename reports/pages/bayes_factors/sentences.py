@@ -1,16 +1,57 @@
-"""The verdict on the Bayes factors, in sentences computed from the numbers."""
+"""What the Bayes factors say, in sentences computed from the numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import isfinite
 
-from reports.frame.words import joined, minus
+from reports.frame.answer import Answer, State
+from reports.frame.words import joined, many, minus
 from validation.harness import StudyResult
 from validation.studies.bayes_factors import ANALYTIC, MODELS, RUNGS, SAMPLED, Evidence, Flip, words
 from validation.studies.bayes_factors.comparison import DESIGN, Ladder, n_pairs, worst_pair
 
 STANDARD_ERRORS = 3.0
+LARGE_ERROR = 1.0  # nats: a whole word of Kass and Raftery's scale
+RULE = (
+    "Looks at the evidence with MacKay's Occam factor (5.2). Holds where it prefers the same kernel as the exact "
+    f"evidence and changes the wording of no pair; fails where a Bayes factor is off by more than {LARGE_ERROR:g} "
+    "nat; with care in between. Wording is Kass and Raftery's."
+)
+
+
+def badge(same: bool, flips: int, error: float) -> State:
+    """From whether the same kernel comes first, the number of changed wordings, and the largest error in nats."""
+    if error > LARGE_ERROR:
+        return "fails"
+    return "holds" if same and not flips else "with care"
+
+
+def answer(ladder: Ladder, flips: Mapping[str, tuple[Flip, ...]]) -> Answer:
+    """Do the closed forms rank the kernels as the exact evidence does?"""
+    exact, own = ladder["quadrature"], ladder["mackay"]
+    pairs = n_pairs(exact, own)
+    if not pairs:
+        return Answer("with care", "There are too few kernels with an evidence by both methods to compare.", (), RULE)
+    *_, error = worst_pair(exact, own)
+    known = [name for name in exact if name in own]
+    same = max(known, key=lambda name: own[name].value) == known[0]
+    choice = "prefers the same kernel as" if same else "does not prefer the same kernel as"
+    changed = len(flips["mackay"])
+    found = distances(ladder)
+    close = sum(abs(z) <= STANDARD_ERRORS for z in found.values())
+    sampled = f"Sampling confirms the exact evidence: {close} of {len(found)} estimates are within 3 standard errors."
+    return Answer(
+        badge(same, changed, error),
+        f"The evidence framework {choice} the exact evidence; its log Bayes factors are off by at most {error:.2f} "
+        "nats.",
+        (
+            *_lead(exact),
+            f"The wording (Kass and Raftery) changes for {changed} of {many(pairs, 'pair')} of kernels.",
+            *((sampled,) if found else ()),
+        ),
+        RULE,
+    )
 
 
 def label(name: str) -> str:
@@ -24,8 +65,8 @@ def spoken(said: str) -> str:
     return f"{strength} for {label(name)}" if found else said
 
 
-def verdict(result: StudyResult, ladder: Ladder, flips: Mapping[str, tuple[Flip, ...]]) -> tuple[str, ...]:
-    """What the numbers say."""
+def findings(result: StudyResult, ladder: Ladder, flips: Mapping[str, tuple[Flip, ...]]) -> tuple[str, ...]:
+    """All that the numbers say."""
     exact = ladder["quadrature"]
     left_out = [m for m in dict.fromkeys(f.cell.settings["model"] for f in result.cells) if m not in exact]
     return (
@@ -34,6 +75,16 @@ def verdict(result: StudyResult, ladder: Ladder, flips: Mapping[str, tuple[Flip,
         _of_sampling(ladder),
         *(f"There is no exact evidence of {label(name)}, which is left out of the comparisons." for name in left_out),
     )
+
+
+def _lead(exact: Mapping[str, Evidence]) -> tuple[str, ...]:
+    """The best kernel and how far it is ahead, in a short sentence."""
+    if len(exact) < 2:
+        return ()
+    first, second = list(exact)[:2]
+    lead = exact[first].value - exact[second].value
+    small = ", too little to matter" if lead < LARGE_ERROR else ""
+    return (f"By the exact evidence {label(first)} is best, {lead:.2f} nats ahead of {label(second)}{small}.",)
 
 
 def _winner(exact: Mapping[str, Evidence]) -> str:
@@ -45,8 +96,8 @@ def _winner(exact: Mapping[str, Evidence]) -> str:
     said = words(lead, first, second)
     strength = "not worth more than a bare mention" if said == "bare mention" else f"{said.split(' for ')[0]} evidence"
     return (
-        f"By the exact evidence {label(first)} comes first, {lead:.2f} nats before {label(second)}: {strength}. "
-        f"Last is {label(order[-1])}, {exact[first].value - exact[order[-1]].value:.1f} nats behind."
+        f"By the exact evidence {label(first)} is best, {lead:.2f} nats ahead of {label(second)}: {strength}. "
+        f"{label(order[-1])} is last, {exact[first].value - exact[order[-1]].value:.1f} nats behind."
     )
 
 
@@ -96,7 +147,7 @@ def distances(ladder: Ladder) -> dict[tuple[str, str], float]:
 def _of_sampling(ladder: Ladder) -> str:
     found = distances(ladder)
     if not found:
-        return "Nothing was sampled, so that quadrature stands alone."
+        return "Nothing was sampled, so quadrature is not confirmed by another method."
     far = {key: z for key, z in found.items() if not abs(z) <= STANDARD_ERRORS}
     if not far:
         (rung, name), z = max(found.items(), key=lambda item: abs(item[1]))
@@ -111,7 +162,7 @@ def _of_sampling(ladder: Ladder) -> str:
     )
     return (
         f"{len(found) - len(far)} of {len(found)} sampled log evidences are within {STANDARD_ERRORS:g} standard errors "
-        f"of quadrature. Not so: {named}."
+        f"of quadrature. The others: {named}."
     )
 
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from matplotlib.figure import Figure
 
+from reports.draw.thumbnail import bars
 from reports.frame.page import Page, Picture, Section
 from validation.harness import StudyResult
-from validation.studies.calibration import SCENARIOS, Results, collect
+from validation.studies.calibration import SCENARIOS, Results, collect, rows_of
 
 from .figures import LOOKS, figure_coverage, figure_ecdf, figure_nuts, figure_ranks, narrow
-from .sentences import Scenarios, exact_sentence, grade, verdict
+from .sentences import Scenarios, answer, coverage_at, exact_sentence, findings, grade
 from .tables import key_table, quantity_table
 
 INTRODUCTION = (
-    "An error bar is honest if intervals of 90 % hold the truth in 90 % of cases. Here the truth is known: "
-    "hyperparameters are drawn from the prior, data from the model, and every method is asked where the truth lies in "
-    "its posterior. Over many simulated sets that must be uniform."
+    "An error bar is honest if intervals of 90 % contain the truth in 90 % of cases. Here the truth is known: "
+    "hyperparameters are drawn from the prior and data from the model. Every method is asked where the truth lies in "
+    "its posterior; over many simulated sets the answers must be uniform."
 )
 HOW = (
     "log μ and log ζ come from Normal(0, 3²) and, where the kernel's width is free, log σ from Normal(0, 1). Inputs "
@@ -44,19 +46,22 @@ def page(result: StudyResult) -> Page:
     known = {name: results[name] for name in ("known_20", "known_100") if _whole(results.get(name))}
     if "known_20" in known:
         sections.append(_ranks_section(known["known_20"]))
-    if len(known) == 2:
-        sections.append(_coverage_section(known))
+    key_picture = _coverage_picture(known) if len(known) == 2 else None
     if any("nuts" in own for own in results.values()):
         sections.append(_nuts_section(results))
     tables = tuple(quantity_table(scenario, own) for scenario, own in everything.items())
     sections.append(Section("Every quantity of every method", tables=tables))
     return Page(
-        introduction=f"{INTRODUCTION} This page rests on {sets} simulated sets.",
-        verdict=verdict(results),
+        answer=answer(results),
+        introduction=f"{INTRODUCTION} This page uses {sets} simulated sets.",
+        findings=findings(results),
+        key_picture=key_picture,
         key_table=key_table(results),
         sections=tuple(sections),
         methods=HOW,
         result=result,
+        thumbnail=_thumbnail(results),
+        related=("error-bars", "map-of-trust", "factor-calibration"),
     )
 
 
@@ -93,20 +98,29 @@ def _ranks_section(own: Mapping[str, Results]) -> Section:
     )
 
 
-def _coverage_section(known: Scenarios) -> Section:
-    return Section(
-        "Coverage, by what level 2 finds in the data",
-        pictures=(
-            Picture(
-                "coverage",
-                narrow(figure_coverage(known), 8.6, "gain of the evidence over noise alone"),
-                "Coverage of 90 % intervals of log μ and log ζ with 95 % limits, for four methods, in regimes from no "
-                "mode to a strong signal, at N = 20 and N = 100.",
-                "Share of 90 % intervals that hold the truth, with Wilson's 95 % limits, by how much the evidence "
-                "gains over noise alone. Points below the dashed line are intervals that are too short.",
-            ),
-        ),
+def _coverage_picture(known: Scenarios) -> Picture:
+    return Picture(
+        "coverage",
+        narrow(figure_coverage(known), 8.6, "gain of the evidence over noise alone"),
+        "Coverage of 90 % intervals of log μ and log ζ with 95 % limits, for four methods, in regimes from no mode to "
+        "a strong signal, at N = 20 and N = 100.",
+        "Share of 90 % intervals that contain the truth, with Wilson's 95 % limits, from weak signals (left) to strong "
+        "ones (right). Points below the dashed line are intervals that are too short.",
     )
+
+
+SHORT = {"quadrature": "exact", "laplace": "Laplace", "hessian": "Hessian", "mackay": "MacKay", "nuts": "NUTS"}
+
+
+def _thumbnail(results: Scenarios) -> Figure:
+    """Coverage of log μ in the first scenario."""
+    own = next(iter(results.values()), {})
+    shares = {}
+    for method, one in own.items():
+        rows = [row for row in rows_of(one) if row.quantity == "log_mu" and row.coverage]
+        if rows:
+            shares[SHORT.get(method, method)] = 100.0 * coverage_at(rows[0].coverage).share
+    return bars(shares or {"none": 0.0}, "coverage of 90 % intervals of log μ, %", limit=90.0, form=".0f")
 
 
 def _nuts_section(results: Scenarios) -> Section:

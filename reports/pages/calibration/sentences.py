@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from reports.frame.answer import Answer, State
 from validation.studies.calibration import SCENARIOS, Coverage, Results, regimes, rows_of
 
 LEVEL = 0.9
@@ -29,7 +30,58 @@ PARAMETERS = ("log_mu", "log_zeta", "log_gamma")
 Scenarios = Mapping[str, Mapping[str, Results]]
 
 
-def verdict(results: Scenarios) -> tuple[str, ...]:
+RULE = (
+    f"Looks at intervals of {CLAIMED} of log μ and log ζ from MacKay's error bars. Holds where none of them covers "
+    "clearly less than claimed (Wilson's 95 % limits), with care where the lowest coverage is at least 75 %, fails "
+    "otherwise."
+)
+POOR = 0.75
+
+
+def badge(short: int, lowest: float) -> State:
+    """From the number of cases with clearly too short intervals, and the lowest coverage."""
+    if not short:
+        return "holds"
+    return "with care" if lowest >= POOR else "fails"
+
+
+def _coverages(results: Scenarios, method: str) -> list[Coverage]:
+    return [
+        coverage_at(row.coverage)
+        for own in results.values()
+        if method in own
+        for row in rows_of(own[method])
+        if row.quantity in ("log_mu", "log_zeta") and row.coverage
+    ]
+
+
+def answer(results: Scenarios) -> Answer:
+    """Are MacKay's error bars honest?"""
+    found, exact = _coverages(results, "mackay"), _coverages(results, "quadrature")
+    if not found or not exact:
+        return Answer("with care", "There are too few simulated sets to tell whether error bars are honest.", (), RULE)
+    lowest, best = min(c.share for c in found), min(c.share for c in exact)
+    state = badge(sum(c.high < LEVEL for c in found), lowest)
+    start = {
+        "holds": "MacKay's error bars are honest",
+        "with care": "MacKay's error bars are somewhat too short",
+        "fails": "MacKay's error bars are too short",
+    }[state]
+    points = [exact_sentence(results, "quadrature").partition(":")[0] + "."]
+    if others := _coverages(results, "laplace"):
+        low = min(c.share for c in others)
+        points.append(f"Laplace's method with the prior covers at least {100 * low:.0f} % in every case.")
+    points += [sentence] if (sentence := _weakest(results)) else []
+    return Answer(
+        state,
+        f"{start}: {CLAIMED} intervals contain the truth in as little as {100 * lowest:.0f} % of cases (exact ones: "
+        f"{100 * best:.0f} %).",
+        tuple(points),
+        RULE,
+    )
+
+
+def findings(results: Scenarios) -> tuple[str, ...]:
     """Who is calibrated and who is not, in sentences made from the counts."""
     said = [exact_sentence(results, method) for method in EXACT]
     said += [_closed(results, method) for method in ("laplace", "hessian", "mackay")]
@@ -84,24 +136,18 @@ def _closed(results: Scenarios, method: str) -> str:
     if not parts:
         return ""
     return (
-        f"{capital(METHODS[method])}: intervals of {CLAIMED} are {grade(results, method)}. They hold the truth of "
+        f"{capital(METHODS[method])}: intervals of {CLAIMED} are {grade(results, method)}. They contain the true "
         f"{'; '.join(parts)}."
     )
 
 
 def grade(results: Scenarios, method: str) -> str:
     """Whether the intervals of log μ and log ζ cover as often as they claim, in words."""
-    found = [
-        coverage_at(row.coverage)
-        for own in results.values()
-        if method in own
-        for row in rows_of(own[method])
-        if row.quantity in ("log_mu", "log_zeta") and row.coverage
-    ]
+    found = _coverages(results, method)
     short = sum(c.high < LEVEL for c in found)
     if short:
         return f"too short in {short} of {len(found)} cases"
-    return "wider than they need be" if any(c.low > LEVEL for c in found) else "honest within what chance allows"
+    return "wider than necessary" if any(c.low > LEVEL for c in found) else "honest within what chance allows"
 
 
 def _weakest(results: Scenarios) -> str:
@@ -118,7 +164,7 @@ def _weakest(results: Scenarios) -> str:
     if not found:
         return ""
     worst, where, count = min(found, key=lambda one: one[0].share)
-    return f"MacKay's interval of log μ is at its worst where the data have {where}: {share(worst)} of {count} sets."
+    return f"MacKay's interval of log μ is worst for data with {where}: it covers {share(worst)} of {count} sets."
 
 
 def _predictions(results: Scenarios) -> str:
@@ -133,7 +179,7 @@ def _predictions(results: Scenarios) -> str:
         parts.append(f"{SCENARIOS[scenario].title}: {share(fixed)} against {share(exact)} for the exact mixture")
     if not parts:
         return ""
-    return f"Plug-in intervals of {CLAIMED} hold a new target in: {'; '.join(parts)}."
+    return f"Plug-in intervals of {CLAIMED} contain a new target in: {'; '.join(parts)}."
 
 
 def coverage_at(found: Sequence[Coverage], level: float = LEVEL) -> Coverage:

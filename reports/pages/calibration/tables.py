@@ -13,7 +13,8 @@ from .sentences import NAMES, Scenarios, capital, coverage_at, share
 
 def key_table(results: Scenarios) -> Table:
     """Coverage of 90 % intervals by scenario and method."""
-    shown = ("log_mu", "log_zeta", "log_sigma", "y_new")
+    there = {row.quantity for own in results.values() for one in own.values() for row in rows_of(one) if row.coverage}
+    shown = [name for name in ("log_mu", "log_zeta", "log_sigma", "y_new") if name in there]
     rows: list[Row] = []
     for scenario, own in results.items():
         rows.append(Row(f"{SCENARIOS[scenario].title}, {len(next(iter(own.values())).records)} sets"))
@@ -24,8 +25,8 @@ def key_table(results: Scenarios) -> Table:
             rows.append(Row("  " + method, (f"{100 * lost:.0f} %" if lost else "0", _in_band(found.values()), *cells)))
     header = ("intervals of 90 %", "no posterior", "in band", *(NAMES[name] for name in shown))
     note = (
-        "Share of the sets with a posterior whose central 90 % interval holds the truth, with Wilson's 95 % limits. In "
-        "band: quantities, of those tested, whose ranks are uniform."
+        "Share of the sets with a posterior whose central 90 % interval contains the truth, with Wilson's 95 % limits. "
+        "No posterior: sets without a mode. In band: quantities, of those tested, whose ranks are uniform."
     )
     return Table("Do 90 % intervals cover?", header, tuple(rows), note)
 
@@ -42,7 +43,7 @@ def quantity_table(scenario: str, own: Mapping[str, Results]) -> Table:
         rows.append(Row(method))
         rows += [Row("  " + NAMES[row.quantity].replace("`", ""), _tested(row)) for row in rows_of(one)]
     header = ("", "KS p", "χ² p", "band p", "50 %", "80 %", "90 %", "95 %", "90 %, all")
-    note = "p values are not adjusted. “90 %, all”: sets without a posterior count as not covered."
+    note = "p-values are not adjusted. “90 %, all”: sets without a posterior count as not covered."
     return Table(capital(SCENARIOS[scenario].title), header, tuple(rows), note)
 
 

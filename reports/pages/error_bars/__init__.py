@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from matplotlib.figure import Figure
+
+from reports.draw.thumbnail import bars as thumbnail_bars
 from reports.frame.page import Page, Picture, Row, Section, Table
 from reports.frame.words import number
 from reports.pages.independence import independence
@@ -15,17 +18,18 @@ from .bars import (
     STANDARD_ERRORS,
     SYMBOLS,
     Bars,
+    answer,
     assemble,
+    findings,
     sampled_cells,
     sampled_figures,
-    verdict,
 )
-from .figures import arviz_forest, arviz_pair, effective_sizes, energies, forest, pairs, ranks
+from .figures import arviz_forest, arviz_pair, effective_sizes, energies, forest, has_draws, pairs, ranks
 
 INTRODUCTION = (
-    "How well are the hyperparameters known? MacKay's formulas give error bars of log μ and log ζ without any "
-    "integration. Here they stand beside those of the Hessian, the exact ones by quadrature, and those of NUTS, on the "
-    "same data and the same priors."
+    "How well do the data determine the hyperparameters? MacKay's formula gives error bars of log μ and log ζ without "
+    "any integration. They are compared with those of the Hessian, with the exact ones by quadrature and with those of "
+    "NUTS, on the same data and under the same priors."
 )
 _MOST_RANK_PLOTS = 3
 
@@ -34,11 +38,12 @@ def page(result: StudyResult) -> Page:
     """The page."""
     bars = assemble(result)
     return Page(
+        answer=answer(result),
         introduction=INTRODUCTION,
-        verdict=verdict(result),
+        findings=findings(result),
+        key_picture=_forest_picture(bars),
         key_table=key_table(bars),
         sections=(
-            Section("All error bars", pictures=(_forest_picture(bars),)),
             Section("The shape of the posterior", pictures=(_pairs_picture(bars),)),
             Section(
                 "Sampled against exact",
@@ -54,7 +59,18 @@ def page(result: StudyResult) -> Page:
         ),
         methods=methods(result),
         result=result,
+        thumbnail=_thumbnail(bars),
+        related=("map-of-trust", "calibration", "evidence"),
     )
+
+
+def _thumbnail(bars: tuple[Bars, ...]) -> Figure:
+    ratios = {_short(b.label): min(b.ratio("mackay", "log_mu"), 2.0) for b in bars[:6]}
+    return thumbnail_bars(ratios, "MacKay's error bar of log μ / exact (1 is right)", limit=1.0, form=".2f")
+
+
+def _short(label: str) -> str:
+    return label.replace("polynomial", "poly.").replace("targets permuted", "permuted")
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
@@ -79,8 +95,8 @@ def key_table(bars: tuple[Bars, ...]) -> Table:
         ("", "MacKay", "Hessian", "exact", "NUTS", "MacKay / exact"),
         tuple(rows),
         "Hessian: of the log posterior at its mode, prior included. NUTS: weights and bias integrated out, with its "
-        f"Monte-Carlo standard error. A ratio with ✗ is off by more than {100 * CLOSE:.0f} %. With σ free, MacKay's "
-        "column integrates 5.2 over σ.",
+        f"Monte-Carlo standard error. A ratio marked ✗ is off by more than {100 * CLOSE:.0f} %. With σ free, MacKay's "
+        "column integrates the evidence (5.2) over σ.",
     )
 
 
@@ -159,8 +175,8 @@ def _forest_picture(bars: tuple[Bars, ...]) -> Picture:
     )
     caption = (
         "Bars are one standard deviation to either side of the mean (for MacKay and the Hessian: of the mode). The "
-        "grey band is the exact one: a bar that fills it is right, a shorter one claims to know too much, and one "
-        "beside it is biased. Arrows mark bars that go on beyond the frame."
+        "grey band is the exact one: a bar that fills it is right, a shorter one is too confident, and one that is "
+        "shifted is biased. Arrows mark bars that go on beyond the frame."
     )
     return Picture("forest", forest(bars), alt, caption)
 
@@ -173,7 +189,7 @@ def _pairs_picture(bars: tuple[Bars, ...]) -> Picture:
     caption = (
         "Contours and ellipses hold 39 % and 86 % of their mass, as one and two standard deviations of a Gaussian in "
         "the plane do. Where the solid contours are no ellipses (tails to one side, two hills) no Gaussian can be "
-        "right. Draws come from NUTS with weights and bias integrated out."
+        "right."
     )
     return Picture("pairs", pairs(bars), alt, caption)
 
@@ -200,7 +216,7 @@ def _rank_section(result: StudyResult) -> tuple[Section, ...]:
 
 def _arviz_section(result: StudyResult, bars: tuple[Bars, ...]) -> tuple[Section, ...]:
     """Forest, pairs, effective sizes and energies by ArviZ, folded."""
-    having = [b for b in bars if "collapsed" in b.sampled]
+    having = [b for b in bars if "collapsed" in b.sampled and has_draws(b.sampled["collapsed"])]
     if not having:
         return ()
     widest = max(having, key=lambda b: len(b.parameters))
@@ -239,13 +255,13 @@ def _arviz_section(result: StudyResult, bars: tuple[Bars, ...]) -> tuple[Section
                     f"{label}: where the steps spread less than the energy itself (E-FMI below 0.3), chains are slow.",
                 )
             )
-    return (Section("The chains by ArviZ", pictures=tuple(pictures), folded=True),)
+    return (Section("The chains by ArviZ", pictures=tuple(pictures)),)
 
 
 def rank_cells(result: StudyResult) -> tuple[FinishedCell, ...]:
     """The chains with the largest R-hat of each program."""
     worst: dict[str, FinishedCell] = {}
-    for cell in sampled_cells(result):
+    for cell in filter(has_draws, sampled_cells(result)):
         program = cell.cell.settings["program"]
         if program not in worst or _rhat(cell) > _rhat(worst[program]):
             worst[program] = cell
@@ -278,10 +294,10 @@ def methods(result: StudyResult) -> tuple[str, ...]:
         "Monte-Carlo standard errors come from effective sample sizes: of the mean, of the squared deviations for a "
         "standard deviation, and of its influence function for a correlation."
         + (f" {lengths}, after warm-up." if lengths else ""),
-        "Weight-space NUTS samples the weights too, GP NUTS takes a Cholesky factor at every step, and so does weight "
-        "space where σ is free: its features are the factor of the kernel matrix at each σ. Chains start about the "
-        "modes that they find, NUTS moves the hyperparameters, and after each step come jumps between modes and fresh "
-        f"weights, accepted by Metropolis and Hastings. {BUDGET}",
+        "Weight-space NUTS samples the weights too. GP NUTS computes a Cholesky factor at every step, and so does "
+        "weight space where σ is free: its features are the factor of the kernel matrix at each σ. Chains start near "
+        "the modes that they find. NUTS moves the hyperparameters; after each step come jumps between modes and fresh "
+        f"weights, accepted by the Metropolis–Hastings rule. {BUDGET}",
     )
 
 

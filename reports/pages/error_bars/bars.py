@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from scipy.stats import norm
 
-from reports.frame.words import number
+from reports.frame.answer import Answer, State
+from reports.frame.words import joined, many, number
 from validation.harness import FinishedCell, StudyResult
 
 SYMBOLS = {"log_mu": "log μ", "log_zeta": "log ζ", "log_sigma": "log σ"}
@@ -137,9 +138,45 @@ def sampled_figures(result: StudyResult) -> tuple[SampledNumber, ...]:
 
 # --- words -----------------------------------------------------------------------------------------------------------
 
+RULE = (
+    f"Counts the error bars of log μ and log ζ by MacKay's formula that are within {100 * CLOSE:.0f} % of the exact "
+    "ones. Holds where all are, with care where at least half are, fails otherwise."
+)
 
-def verdict(result: StudyResult) -> tuple[str, ...]:
-    """What the numbers say; every clause depends on them."""
+
+def badge(right: int, of: int) -> State:
+    """From the number of error bars that are close to the exact ones."""
+    if right == of:
+        return "holds"
+    return "with care" if 2 * right >= of else "fails"
+
+
+def answer(result: StudyResult) -> Answer:
+    """Are MacKay's error bars right?"""
+    bars = assemble(result)
+    of = 2 * len(bars)
+    right = {m: of - sum(len(off(bars, m, p)) for p in ("log_mu", "log_zeta")) for m in ("mackay", "hessian")}
+    points = [f"The Hessian, which needs no integration either, gets {right['hessian']} of {of} right."]
+    if wrong := off(bars, "mackay", "log_mu"):
+        points.insert(0, f"MacKay's bar of log μ is wrong for {joined([b.label for b in wrong])}.")
+    figures = sampled_figures(result)
+    if figures:
+        beyond = sum(abs(f.z) > STANDARD_ERRORS for f in figures)
+        points.append(
+            f"Sampling confirms the exact numbers: {len(figures) - beyond} of {len(figures)} sampled figures are "
+            f"within {STANDARD_ERRORS:g} standard errors."
+        )
+    return Answer(
+        badge(right["mackay"], of),
+        f"MacKay's formula gives {right['mackay']} of {many(of, 'error bar')} of the hyperparameters to within "
+        f"{100 * CLOSE:.0f} % of the exact ones.",
+        tuple(points),
+        RULE,
+    )
+
+
+def findings(result: StudyResult) -> tuple[str, ...]:
+    """All that the numbers say; every clause depends on them."""
     bars = assemble(result)
     return (
         _widths_sentence(bars, "mackay", "MacKay's error bars"),
@@ -181,7 +218,7 @@ def _difference(bars: Bars, method: str, parameter: str) -> str:
     ratio = bars.ratio(method, parameter)
     exact = f"{bars.exact['sd'][parameter]:.3f}"
     if ratio > NO_LIMIT:
-        return f"more than {NO_LIMIT:g} times too wide, exact {exact}: the formula knows no limit without signal"
+        return f"more than {NO_LIMIT:g} times too wide, exact {exact}: without signal the formula has no upper limit"
     value = getattr(bars, method)["sd"][parameter]
     return f"{value:.3f} against {exact}, {100 * abs(ratio - 1.0):.0f} % too {'wide' if ratio > 1.0 else 'narrow'}"
 
@@ -193,7 +230,7 @@ def _correlations_sentence(bars: tuple[Bars, ...]) -> str:
     value, pair, where = largest
     names = " and ".join(SYMBOLS[name] for name in pair.split())
     said = (
-        "MacKay takes log μ and log ζ as uncorrelated; the largest exact correlation is "
+        "MacKay treats log μ and log ζ as uncorrelated; the largest exact correlation is "
         f"{number(value, '+.2f')}, of {names} for {where.label}"
     )
     by_hessian = where.hessian["correlation"][pair]
@@ -203,7 +240,7 @@ def _correlations_sentence(bars: tuple[Bars, ...]) -> str:
 def _sampling_sentence(result: StudyResult) -> str:
     figures = sampled_figures(result)
     if not figures:
-        return "Nothing was sampled, so the exact error bars stand unconfirmed here."
+        return "Nothing was sampled here, so the exact error bars are not confirmed by another method."
     beyond = [f for f in figures if abs(f.z) > STANDARD_ERRORS]
     programs = ", ".join(PROGRAMS[p] for p in PROGRAMS if any(f.program == p for f in figures))
     counted = f"sampled figures (means, standard deviations and correlations by {programs})"
@@ -235,4 +272,4 @@ def _modes_sentences(bars: tuple[Bars, ...]) -> tuple[str, ...]:
     if not several:
         return ()
     listed = ", ".join(f"{b.label} ({b.n_modes})" for b in several)
-    return (f"More than one mode: {listed}. A formula at one mode cannot know the spread between them.",)
+    return (f"More than one mode: {listed}. A formula that looks at one mode misses the spread between them.",)

@@ -15,6 +15,7 @@ from bayes_lssvm.base.typing import Array
 from reports.draw.arviz import Bar, energy_figure, ess_figure, forest_figure, pair_figure, rank_figure
 from reports.draw.style import BLACK, BLUE, GREEN, GREY, PAGE_WIDTH, PALE, PURPLE, VERMILION, new_figure
 from reports.frame.page import plain_label
+from reports.frame.write import KEPT
 from validation.harness import FinishedCell
 
 from .bars import PROGRAMS, SYMBOLS, Bars
@@ -111,7 +112,7 @@ def _pair(axes: Axes, b: Bars) -> None:
     names = b.density["names"]
     x, y = np.array(b.density["x"]), np.array(b.density["y"])
     density = np.exp(np.array(b.density["log_density"]))
-    if "collapsed" in b.sampled:
+    if "collapsed" in b.sampled and has_draws(b.sampled["collapsed"]):
         drawn = draws_of(b.sampled["collapsed"])
         chosen = [drawn[name].ravel() for name in names]
         step = max(1, len(chosen[0]) // _DOTS)
@@ -132,10 +133,16 @@ def _pair(axes: Axes, b: Bars) -> None:
 
 
 def draws_of(cell: FinishedCell) -> dict[str, Array]:
-    """Draws of a cell, of shape (chains, draws) each."""
-    assert cell.draws is not None
+    """Draws of a cell, of shape (chains, draws) each: from its file, or those that the page's record keeps."""
+    if cell.draws is None:
+        return {name: np.array(values) for name, values in cell.values[KEPT].items()}
     posterior = read_netcdf(cell.draws)["posterior"]
     return {str(name): np.asarray(values.values) for name, values in posterior.data_vars.items()}
+
+
+def has_draws(cell: FinishedCell) -> bool:
+    """Whether there are draws to show; records of pages keep some of them."""
+    return cell.draws is not None or KEPT in cell.values
 
 
 def hpd_levels(density: Array, shares: list[float]) -> list[float]:
@@ -173,7 +180,7 @@ def ranks(cell: FinishedCell) -> Figure:
 
 def arviz_forest(bars: tuple[Bars, ...]) -> Figure:
     """Intervals of the draws of collapsed NUTS by ArviZ, with the bars of the other methods below each."""
-    having = [b for b in bars if "collapsed" in b.sampled]
+    having = [b for b in bars if "collapsed" in b.sampled and has_draws(b.sampled["collapsed"])]
     drawn = {b.name: draws_of(b.sampled["collapsed"]) for b in having}
     rows = [(b, p, f"{SYMBOLS[p]}, {plain_label(b.label)}") for p in SYMBOLS for b in having if p in drawn[b.name]]
     beside = {}
@@ -211,6 +218,7 @@ def effective_sizes(cell: FinishedCell) -> Figure:
 
 def energies(cell: FinishedCell) -> Figure | None:
     """Energies of the chains, where the sampler has them."""
-    assert cell.draws is not None
+    if cell.draws is None:
+        return None
     statistics = read_netcdf(cell.draws)["sample_stats"]
     return energy_figure(np.asarray(statistics["energy"].values)) if "energy" in statistics.data_vars else None

@@ -12,7 +12,7 @@ from reports.frame.words import number
 from validation.harness import StudyResult
 from validation.sampled import BUDGET
 
-from .figures import curves, errors, modes, occam
+from .figures import curves, errors, modes, occam, thumbnail
 from .ladder import (
     APPROXIMATE,
     MATTERS,
@@ -20,19 +20,21 @@ from .ladder import (
     RUNGS,
     STANDARD_ERRORS,
     Ladder,
+    answer,
     bridges,
     choices,
+    findings,
     hills,
     ladder,
     loss,
     profiles,
-    verdict,
 )
 
 INTRODUCTION = (
-    "The evidence framework chooses the kernel's width σ by log p(D | σ), with μ and ζ integrated out approximately. "
-    "Here every approximation, from the best fit without any integration to 5.2 and Laplace's method, stands beside "
-    "the exact integral and beside sampled estimates, along σ."
+    "The evidence framework chooses the kernel width σ that maximises the evidence log p(D | σ), with μ and ζ "
+    "integrated out approximately. This page compares every approximation, from the best fit without any integration "
+    "to the evidence with MacKay's Occam factor (5.2) and Laplace's method, with the exact integral and with sampled "
+    "estimates."
 )
 
 
@@ -41,13 +43,14 @@ def page(result: StudyResult) -> Page:
     curve, near, sampled = ladder(result, "curve"), ladder(result, "near"), bridges(result)
     chosen = choices(result)
     return Page(
+        answer=answer(result),
         introduction=INTRODUCTION,
-        verdict=verdict(result),
+        findings=findings(result),
+        key_picture=_curves_picture(curve, near, chosen, sampled),
         key_table=key_table(result, curve),
         sections=(
-            Section("The evidence", pictures=(_curves_picture(curve, near, chosen, sampled),)),
             Section(
-                "The error of each rung",
+                "The error of each method",
                 pictures=(_errors_picture(curve, sampled),),
                 tables=(sampled_table(result),) if sampled else (),
             ),
@@ -56,6 +59,8 @@ def page(result: StudyResult) -> Page:
         ),
         methods=methods(result),
         result=result,
+        thumbnail=thumbnail(curve, chosen),
+        related=("bayes-factors", "error-bars", "map-of-trust"),
     )
 
 
@@ -63,7 +68,7 @@ def page(result: StudyResult) -> Page:
 
 
 def key_table(result: StudyResult, curve: Ladder) -> Table:
-    """The width that each rung selects, at what loss, and the rung's largest errors."""
+    """The width that each method selects, at what loss, and its largest errors."""
     chosen = choices(result)
     rows = []
     for rung, words in RUNGS.items():
@@ -88,7 +93,7 @@ def key_table(result: StudyResult, curve: Ladder) -> Table:
             )
         )
     return Table(
-        "The width that each rung selects",
+        "The width that each method selects",
         (
             "",
             "σ selected",
@@ -142,11 +147,10 @@ def _curves_picture(
         "curves",
         curves(curve, near, chosen, sampled),
         "Two plots of log evidence against the kernel width. Above, over all widths, five curves, the best "
-        f"fit a few nats above the others. Below, enlarged: their maxima, from σ = {fit:.3f} for the "
-        f"best fit to {exact:.3f} for the exact integral.",
-        "Above: all rungs of the ladder on one absolute scale; the gap between the best fit and the others is the "
-        "Occam factor. Below: close to the maxima, each curve minus its own, so that only their places differ. "
-        "Marks are the widths that the rungs select, found by optimisation.",
+        f"fit a few nats above the others. Below, enlarged, their maxima: σ = {fit:.4g} for the best fit and "
+        f"{exact:.4g} for the exact integral.",
+        "Above: all methods on one absolute scale; the gap between the best fit and the others is the Occam factor. "
+        "Below: around the maxima, each curve minus its own maximum. Marks are the widths that the methods select.",
     )
 
 
@@ -154,7 +158,7 @@ def _errors_picture(curve: Ladder, sampled: list[dict[str, Any]]) -> Picture:
     return Picture(
         "errors",
         errors(curve, sampled),
-        "Errors of the rungs against quadrature along the kernel width: closed forms above, sampled ones below on a "
+        "Errors of the methods against quadrature along the kernel width: closed forms above, sampled ones below on a "
         "much finer scale.",
         "Approximation minus exact integral. The grey band marks the widths whose exact evidence is within "
         f"{MATTERS:g} nats of the maximum: errors outside it change no conclusion. The scale below is finer; sampled "
@@ -170,7 +174,7 @@ def _occam_picture(curve: Ladder) -> Picture:
         "factor: MacKay's parts for μ and ζ, their sum, the Hessian's and the exact one.",
         "log evidence = best fit + log Occam factor. MacKay's part for μ depends on γ_eff − 1 alone and the one for ζ "
         "on N − γ_eff: the more parameters are well determined, the more is paid for μ. Where the exact factor leaves "
-        "MacKay's, the posterior is not the Gaussian that he takes it for. Grey: widths that matter, as above.",
+        "MacKay's, the posterior is not the Gaussian that he assumes. Grey: widths that matter, as above.",
     )
 
 
@@ -187,8 +191,8 @@ def _modes_section(result: StudyResult) -> tuple[Section, ...]:
         "modes",
         modes(found),
         f"Evidence and posterior over log γ at {len(found)} widths; {counts}.",
-        f"Along γ = ζ/μ: {counts}. Squares mark the maxima of the evidence. 5.2 stands on the highest alone; mass in "
-        "a second hill or a long tail is not in it.",
+        f"Along γ = ζ/μ: {counts}. Squares mark the maxima of the evidence. The formula (5.2) uses the highest alone "
+        "and misses the mass of a second hill or a long tail.",
     )
     return (Section("Modes along γ", pictures=(picture,)),)
 
@@ -211,12 +215,12 @@ def methods(result: StudyResult) -> tuple[str, ...]:
         "RBF kernel K = exp(−d²/σ²) on standardised inputs; log μ and log ζ ~ Normal(0, 3), the bias flat, all "
         f"constants kept. The curve has {len(curve.sigma)} widths from {curve.sigma.min():g} to {curve.sigma.max():g}."
         + (f" Of the data, {rows} rows spread evenly over the targets are used." if rows else ""),
-        "Best fit: log p(D | μ_MP, ζ_MP, σ). 5.2 multiplies it by σ_logμ|D σ_logζ|D / (σ_logμ σ_logζ), posterior over "
-        "prior widths: by MacKay's formulas (none wider than the prior; its maximum is that of eq 5.3), or by the "
-        "determinant of the exact Hessian. Laplace's method with the prior expands the posterior itself at its highest "
-        "mode. Importance sampling draws from Student distributions at the modes, with Pareto-smoothed weights. "
-        "Quadrature integrates over log μ and log γ, and refines itself until it stands still.",
-        "The width of each rung comes from a scan of log σ and Brent's method about its best, not from the curve's "
+        "Best fit: log p(D | μ_MP, ζ_MP, σ). The formula (5.2) multiplies it by σ_logμ|D σ_logζ|D / (σ_logμ σ_logζ), "
+        "posterior over prior widths: by MacKay's formulas (none wider than the prior; its maximum is that of (5.3)), "
+        "or by the determinant of the exact Hessian. Laplace's method with the prior expands the posterior itself at "
+        "its highest mode. Importance sampling draws from Student distributions at the modes, with Pareto-smoothed "
+        "weights. Quadrature integrates over log μ and log γ, and refines itself until it stands still.",
+        "The width of each method comes from a scan of log σ and Brent's method about its best, not from the curve's "
         "grid (importance sampling with one seed throughout)."
         + (f" Bridge sampling: {lengths}. {BUDGET}" if lengths else ""),
     )

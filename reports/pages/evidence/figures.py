@@ -10,7 +10,20 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from bayes_lssvm.base.typing import Array
-from reports.draw.style import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE_WIDTH, PALE, PURPLE, VERMILION, new_figure
+from reports.draw.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PAGE_WIDTH,
+    PALE,
+    PURPLE,
+    VERMILION,
+    legend_above,
+    new_figure,
+)
+from reports.draw.thumbnail import lines
 
 from .ladder import APPROXIMATE, PROGRAMS, RUNGS, Ladder
 
@@ -67,26 +80,49 @@ def curves(curve: Ladder, near: Ladder, chosen: dict[str, Any], sampled: list[di
         whole.set_ylim(floor - 2.0, top + 3.0)
         whole.set(ylabel="log p(D | σ) (nats)")
         whole.set_title("All widths", loc="left")
-        for rung in LOOK:
-            if rung in chosen:
-                inside = near.sigma.min() <= chosen[rung]["sigma"] <= near.sigma.max()
-                highest = chosen[rung]["value"] if inside else np.nanmax(near.values[rung])
-                close.plot(near.sigma, near.values[rung] - highest, **line(rung))
-                if inside and not chosen[rung]["at_edge"]:
-                    look = {"color": LOOK[rung]["color"], "marker": LOOK[rung]["marker"], "markersize": 8}
-                    label = f"σ = {chosen[rung]['sigma']:.4g}, {RUNGS[rung]}"
-                    close.plot([chosen[rung]["sigma"]], [0.0], linestyle="none", clip_on=False, label=label, **look)
-        close.set_xlim(near.sigma.min(), near.sigma.max())
-        close.set(xlabel="kernel width σ", ylabel="log p(D | σ) − its maximum (nats)")
-        close.set_title("Close to the maxima, each curve minus its own", loc="left")
-        if close.get_legend_handles_labels()[0]:
-            close.legend(loc="lower center", fontsize=9)
+        _close_up(close, curve, near, chosen)
+        figure.legend(*close.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9)
         figure.legend(*whole.get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=9)
         return figure
 
 
+def _close_up(axes: Axes, curve: Ladder, near: Ladder, chosen: dict[str, Any]) -> None:
+    """The curves minus their maxima over a range that holds the widths of all methods."""
+    widths = [chosen[rung]["sigma"] for rung in LOOK if rung in chosen]
+    shown = near
+    if widths and not near.sigma.min() <= min(widths) <= max(widths) <= near.sigma.max():
+        shown = curve.between(0.6 * min(widths), 1.6 * max(widths))
+        along_sigma(axes, shown.sigma)
+    else:
+        axes.set_xlim(shown.sigma.min(), shown.sigma.max())
+    low = -0.1
+    for rung in (rung for rung in LOOK if rung in chosen):
+        found = chosen[rung]
+        heights = shown.values[rung] - found["value"]
+        axes.plot(shown.sigma, heights, **line(rung))
+        low = min(low, float(np.nanmin(heights)))
+        look = {"color": LOOK[rung]["color"], "marker": LOOK[rung]["marker"], "markersize": 8}
+        end = " (end of the range)" if found["at_edge"] else ""
+        label = f"σ = {found['sigma']:.4g}{end}, {RUNGS[rung]}"
+        axes.plot([found["sigma"]], [0.0], linestyle="none", clip_on=False, label=label, **look)
+    axes.set_ylim(max(1.05 * low, -4.0), 0.08 * min(-low, 4.0))
+    axes.set(xlabel="kernel width σ", ylabel="log p(D | σ) − its maximum (nats)")
+    axes.set_title("Around the maxima, each curve minus its own", loc="left")
+
+
+def thumbnail(curve: Ladder, chosen: dict[str, Any]) -> Figure:
+    """The exact evidence and the one by MacKay's Occam factor around their maxima."""
+    widths = [chosen[rung]["sigma"] for rung in ("quadrature", "mackay") if rung in chosen]
+    part = curve.between(0.5 * min(widths), 2.0 * max(widths))
+    shown = {"exact": part.values["quadrature"], "formula (5.2)": part.values["mackay"]}
+    top = float(np.nanmax(part.values["quadrature"]))
+    return lines(
+        part.sigma, {k: v - top for k, v in shown.items()}, "log evidence along the kernel width", logarithmic=True
+    )
+
+
 def errors(curve: Ladder, sampled: list[dict[str, Any]]) -> Figure:
-    """Each rung minus quadrature: the closed forms above, the sampled ones, enlarged, below."""
+    """Each method minus quadrature: the closed forms above, the sampled ones, enlarged, below."""
     with new_figure(PAGE_WIDTH, 6.2) as figure:
         closed, drawn = figure.subplots(2, 1, sharex=True)
         _shade(closed, curve)
@@ -95,12 +131,12 @@ def errors(curve: Ladder, sampled: list[dict[str, Any]]) -> Figure:
             closed.plot(curve.sigma, curve.error(rung), **line(rung), label=RUNGS[rung])
         closed.axhline(0.0, color=BLACK, linewidth=1.0)
         found = np.concatenate([curve.error(rung) for rung in APPROXIMATE])
-        low, high = np.nanpercentile(found, [1.0, 99.0])  # a rung that runs away at one width would hide the others
+        low, high = np.nanpercentile(found, [1.0, 99.0])  # a method that runs away at one width would hide the others
         low, high = min(float(low), -0.05), max(float(high), 0.05)
         closed.set_ylim(low - 0.1 * (high - low), high + 0.1 * (high - low))
         closed.set_ylabel("error (nats)")
         closed.set_title("Closed forms", loc="left")
-        closed.legend(loc="best", fontsize=9)
+        legend_above(closed)
         error = curve.part("importance_error")
         drawn.errorbar(
             curve.sigma,
@@ -135,8 +171,8 @@ def errors(curve: Ladder, sampled: list[dict[str, Any]]) -> Figure:
         limit = max([*reach, float(np.nanpercentile(np.abs(curve.error("importance")) + 3.0 * error, 90))])
         drawn.set_ylim(-limit, limit)
         drawn.set(xlabel="kernel width σ (logarithmic)", ylabel="error (nats)")
-        drawn.set_title("Sampled, with bars of three standard errors", loc="left")
-        drawn.legend(loc="best", fontsize=9)
+        drawn.set_title("Sampled, ± 3 s.e.", loc="left")
+        legend_above(drawn)
         along_sigma(drawn, curve.sigma)
         return figure
 
@@ -158,16 +194,16 @@ def occam(curve: Ladder) -> Figure:
         fit.set_ylim(-40.0, 2.0)
         fit.set_ylabel("minus its maximum (nats)")
         fit.set_title("What the data prefer", loc="left")
-        fit.legend(loc="lower center", fontsize=9)
+        legend_above(fit)
         mu, zeta = curve.part("occam", "mackay_mu"), curve.part("occam", "mackay_zeta")
-        factor.plot(curve.sigma, mu, color=BLUE, linestyle="--", linewidth=1.6, label="of μ (MacKay)")
-        factor.plot(curve.sigma, zeta, color=GREEN, linestyle=":", linewidth=2.0, label="of ζ (MacKay)")
+        factor.plot(curve.sigma, mu, color=BLUE, linestyle="--", linewidth=1.6, label="for μ (MacKay)")
+        factor.plot(curve.sigma, zeta, color=GREEN, linestyle=":", linewidth=2.0, label="for ζ (MacKay)")
         factor.plot(curve.sigma, mu + zeta, **line("mackay"), label="both (MacKay)")
         factor.plot(curve.sigma, curve.part("occam", "hessian"), **line("hessian"), label="both (exact Hessian)")
         factor.plot(curve.sigma, curve.part("occam", "exact"), **line("quadrature"), label="exact")
         factor.set(xlabel="kernel width σ (logarithmic)", ylabel="log Occam factor (nats)")
-        factor.set_title("What the hyperparameters cost", loc="left")
-        factor.legend(loc="best", fontsize=9, ncols=2)
+        factor.set_title("Occam factor", loc="left")
+        legend_above(factor, ncols=3)
         along_sigma(factor, curve.sigma)
         return figure
 

@@ -1,4 +1,7 @@
-"""The study's cells as curves along σ, and what they say in words."""
+"""The study's cells as curves along σ, and what they say in words.
+
+The methods form a ladder, from the best fit without any integration to the exact integral; its steps are its rungs.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,13 @@ import numpy as np
 from scipy.stats import norm
 
 from bayes_lssvm.base.typing import Array
+from reports.frame.answer import Answer, State, graded, worst
 from validation.harness import StudyResult
 
 RUNGS = {
     "without_occam": "best fit, no Occam factor",
-    "mackay": "5.2 with MacKay's bars",
-    "hessian": "5.2 with the Hessian",
+    "mackay": "MacKay's Occam factor (5.2)",
+    "hessian": "Occam factor by the Hessian",
     "laplace": "Laplace with the prior",
     "importance": "importance sampling",
     "quadrature": "quadrature (exact)",
@@ -57,6 +61,12 @@ class Ladder:
         """Where the exact evidence is close enough to its maximum to matter."""
         exact = self.values["quadrature"]
         return np.asarray(exact > exact.max() - MATTERS)
+
+    def between(self, low: float, high: float) -> Ladder:
+        """The widths of a range, and one more at either end."""
+        inside = np.flatnonzero((self.sigma >= low) & (self.sigma <= high))
+        keep = slice(max(inside[0] - 1, 0), inside[-1] + 2)
+        return Ladder(self.sigma[keep], {rung: v[keep] for rung, v in self.values.items()}, self.points[keep])
 
     def part(self, *names: str) -> Array:
         """A number of each width, by its keys; nan where there is none."""
@@ -121,9 +131,61 @@ def loss(result: StudyResult, rung: str) -> float:
 
 # --- words -----------------------------------------------------------------------------------------------------------
 
+RULE = (
+    "Looks at the evidence with MacKay's Occam factor (5.2): the exact evidence that is lost at the width it selects, "
+    f"and its largest error where the exact evidence is within {MATTERS:g} nats of its maximum. Holds up to "
+    f"{SMALL_LOSS:g} nats lost and an error of 0.5 nats, with care up to {LARGE_ERROR:g} nat of both, fails beyond."
+)
 
-def verdict(result: StudyResult) -> tuple[str, ...]:
-    """What the numbers say; every clause depends on them."""
+
+def badge(lost: float, error: float) -> State:
+    """From the exact evidence lost by the choice of the width, and the largest error where it matters, in nats."""
+    return worst(graded(lost, SMALL_LOSS, LARGE_ERROR), graded(error, 0.5, LARGE_ERROR))
+
+
+def answer(result: StudyResult) -> Answer:
+    """Does the evidence framework choose the right width?"""
+    curve, chosen = ladder(result, "curve"), choices(result)
+    lost = max(loss(result, "mackay"), 0.0)
+    errors = {rung: float(np.nanmax(np.abs(curve.error(rung)[curve.matters]))) for rung in APPROXIMATE}
+    state = badge(lost, errors["mackay"])
+    verdict = {
+        "holds": f"The evidence framework picks a kernel width as good as the exact integral's: it loses {lost:.2f} "
+        "nats.",
+        "with care": f"The width that the evidence framework picks loses {lost:.2f} nats of exact evidence; its "
+        f"evidence is off by up to {errors['mackay']:.2f} nats.",
+        "fails": f"The evidence framework picks a poor kernel width here: it loses {lost:.1f} nats, and its evidence "
+        f"is off by up to {errors['mackay']:.1f}.",
+    }[state]
+    exact, own = chosen["quadrature"], chosen["mackay"]
+    edge = ", at the end of the range searched" if own["at_edge"] else ""
+    return Answer(
+        state,
+        verdict,
+        (
+            f"Width: {exact['sigma']:.4g} by the exact integral, {own['sigma']:.4g} with MacKay's Occam factor "
+            f"(5.2){edge}.",
+            f"Largest error of the log evidence where it matters: {errors['mackay']:.2f} nats (5.2), "
+            f"{errors['laplace']:.2f} by Laplace's method with the prior.",
+            *_confirmed(result),
+        ),
+        RULE,
+    )
+
+
+def _confirmed(result: StudyResult) -> tuple[str, ...]:
+    found = bridges(result)
+    if not found:
+        return ()
+    close = sum(b["z"] is not None and abs(b["z"]) <= STANDARD_ERRORS for b in found)
+    return (
+        f"Sampling confirms the exact integral: {close} of {len(found)} estimates by NUTS and bridge sampling are "
+        f"within {STANDARD_ERRORS:g} standard errors.",
+    )
+
+
+def findings(result: StudyResult) -> tuple[str, ...]:
+    """All that the numbers say; every clause depends on them."""
     curve = ladder(result, "curve")
     return (
         _about_choice(result),
@@ -141,23 +203,24 @@ def _about_choice(result: StudyResult) -> str:
     others = [
         f"{chosen[rung]['sigma']:.4g} by {words}"
         for rung, words in (
-            ("without_occam", "the best fit without Occam factor"),
-            ("mackay", "5.2 and 5.3 with MacKay's error bars"),
-            ("hessian", "5.2 with the exact Hessian"),
+            ("without_occam", "the best fit, without Occam factor"),
+            ("mackay", "the evidence with MacKay's Occam factor (5.2)"),
+            ("hessian", "the same with the exact Hessian"),
             ("laplace", "Laplace's method with the prior"),
         )
         if rung in chosen
     ]
     said = (
-        f"The width: the exact integral is largest at σ = {exact['sigma']:.4g}; the maximum is at {', '.join(others)}."
+        f"The width: the exact evidence is largest at σ = {exact['sigma']:.4g}. The other methods select "
+        f"{', '.join(others)}."
     )
     edge = [RUNGS[rung] for rung, found in chosen.items() if found["at_edge"]]
     if edge:
-        said += f" At an end of the range, so perhaps beyond it: {', '.join(edge)}."
-    worst = max((rung for rung in chosen if rung != "quadrature"), key=lambda rung: loss(result, rung))
-    lost = loss(result, worst)
-    weight = "Little hangs on the choice of criterion here" if lost < SMALL_LOSS else "The choice of criterion matters"
-    return f"{said} {weight}: the worst of these widths ({RUNGS[worst]}) loses {lost:.2g} nats of exact evidence."
+        said += f" At the end of the range, so the true maximum may lie beyond it: {', '.join(edge)}."
+    farthest = max((rung for rung in chosen if rung != "quadrature"), key=lambda rung: loss(result, rung))
+    lost = loss(result, farthest)
+    weight = "The choice of method matters little here" if lost < SMALL_LOSS else "The choice of method matters"
+    return f"{said} {weight}: the worst of these widths ({RUNGS[farthest]}) loses {lost:.2g} nats of exact evidence."
 
 
 def _about_errors(curve: Ladder) -> str:
@@ -166,13 +229,13 @@ def _about_errors(curve: Ladder) -> str:
     parts, large = [], []
     for rung in APPROXIMATE:
         error = curve.error(rung)
-        worst = near[np.nanargmax(np.abs(error[near]))]
+        largest = near[np.nanargmax(np.abs(error[near]))]
         everywhere = int(np.nanargmax(np.abs(error)))
         parts.append(
-            f"{RUNGS[rung]}: {_nats(error[worst])} at σ = {curve.sigma[worst]:.3g} "
+            f"{RUNGS[rung]}: {_nats(error[largest])} at σ = {curve.sigma[largest]:.3g} "
             f"({_nats(error[everywhere])} at σ = {curve.sigma[everywhere]:.3g} over all widths)"
         )
-        if abs(error[worst]) > LARGE_ERROR:
+        if abs(error[largest]) > LARGE_ERROR:
             large.append(RUNGS[rung])
     said = (
         f"The error: for σ from {low:.3g} to {high:.3g}, where the exact evidence is within {MATTERS:g} nats of its "
@@ -182,14 +245,16 @@ def _about_errors(curve: Ladder) -> str:
     at = near[np.nanargmax(offset[near])]
     if offset[at] > SMALL_LOSS:
         said += (
-            f" 5.2 knows the prior's widths and not its centre: at σ = {curve.sigma[at]:.3g}, where the mode is "
-            f"farthest from it, that alone puts 5.2 {offset[at]:.2f} nats too high."
+            f" The formula (5.2) uses the width of the prior but ignores where it is centred. At "
+            f"σ = {curve.sigma[at]:.3g}, where the mode is farthest from the centre, this alone makes it "
+            f"{offset[at]:.2f} nats too large."
         )
     if large:
         return (
-            f"{said} More than {LARGE_ERROR:g} nat, enough to change the words for a Bayes factor: {', '.join(large)}."
+            f"{said} Off by more than {LARGE_ERROR:g} nat, enough to change the reading of a Bayes factor: "
+            f"{', '.join(large)}."
         )
-    return f"{said} None of them exceeds {LARGE_ERROR:g} nat there."
+    return f"{said} None of them exceeds {LARGE_ERROR:g} nat."
 
 
 def _about_occam(curve: Ladder) -> str:
@@ -200,13 +265,14 @@ def _about_occam(curve: Ladder) -> str:
     capped = [point["sigma"] for point in curve.points if point["occam"]["capped"]]
     said = (
         f"The Occam factor: at the best width on the curve (σ = {curve.sigma[best]:.3g}) it costs {-exact[best]:.2f} "
-        f"nats; MacKay's error bars say {-(mu + zeta):.2f}, of which μ {-mu:.2f} and ζ {-zeta:.2f}. Where the evidence "
-        f"matters it varies between {-span.max():.2f} and {-span.min():.2f} nats, and only that variation can move σ."
+        f"nats; by MacKay's error bars {-(mu + zeta):.2f}, of which {-mu:.2f} for μ and {-zeta:.2f} for ζ. Where the "
+        f"evidence matters it varies between {-span.max():.2f} and {-span.min():.2f} nats; only this variation can "
+        "move the selected σ."
     )
     if capped:
         said += (
             f" For σ between {min(capped):.3g} and {max(capped):.3g} an error bar is wider than the prior and was "
-            "held at its width."
+            "cut to the prior's width."
         )
     return said
 
@@ -223,11 +289,14 @@ def _about_modes(curve: Ladder) -> str:
                 where = f"at {len(several)} widths from σ = {widths.min():.3g} to {widths.max():.3g}"
             parts.append(f"{words} has more than one {where}")
     if not parts:
-        return "Modes: one for every width, so that one Gaussian has a chance."
+        return "Modes: one at every width, so a single Gaussian can describe the posterior."
     missed = float(np.nanmax(curve.part("missed_mass")))
     said = f"Modes: {' and '.join(parts)}."
     if missed > 0.0:
-        said += f" Laplace's method takes the highest; the others have up to {100 * missed:.0f} % of its mass."
+        said += (
+            f" Laplace's method uses the highest mode alone; the modes that it leaves out hold up to {missed:.2f} "
+            "times as much posterior mass."
+        )
     return said
 
 
@@ -243,14 +312,14 @@ def _about_importance(curve: Ladder) -> str:
         said += f"farthest at σ = {curve.sigma[worst]:.3g} ({_nats(curve.error('importance')[worst], 3)} nats)"
     if (~(k_hat <= K_HAT)).any():
         widths = ", ".join(f"{s:.3g}" for s in curve.sigma[~(k_hat <= K_HAT)])
-        return f"{said}. Its k̂ exceeds {K_HAT:g}, so that it is not to be relied on, for σ = {widths}."
+        return f"{said}. Its k̂ exceeds {K_HAT:g}, so it cannot be relied on, for σ = {widths}."
     return f"{said}; k̂ is nowhere above {K_HAT:g}."
 
 
 def _about_bridges(result: StudyResult) -> str:
     found = bridges(result)
     if not found:
-        return "No width was sampled by NUTS, so the exact integral stands unconfirmed here."
+        return "Nothing was sampled here, so the exact integral is not confirmed by another method."
     own = {c.cell.key for c in result.cells if c.cell.settings["kind"] == "bridge"}
     failed = ", ".join(sorted(own & {key for key, _ in result.failed}))
     doubt = f" A check failed for {failed}: do not rely on these chains." if failed else ""
@@ -265,7 +334,7 @@ def _about_bridges(result: StudyResult) -> str:
     listed = "; ".join(f"σ = {b['sigma']:g} by {PROGRAMS[b['program']]} ({_distance(b)})" for b in beyond)
     return (
         f"Sampled: {len(beyond)} of {count} {'are' if len(beyond) > 1 else 'is'} more than {STANDARD_ERRORS:g} "
-        f"standard errors from quadrature, where chance alone would put about {len(found) * CHANCE:.2f}: {listed}. "
+        f"standard errors from quadrature, where chance alone would explain about {len(found) * CHANCE:.2f}: {listed}. "
         f"{_chance([b['z'] for b in found])}{doubt}"
     )
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+from matplotlib.figure import Figure
+
+from reports.draw.thumbnail import lines
+from reports.frame.answer import Answer, State, graded
 from reports.frame.page import Page, Picture, Row, Section, Table
 from reports.frame.words import number
 from validation.harness import StudyResult
@@ -21,7 +26,7 @@ METHODS = (
     f"log μ and log ζ have the prior Normal(0, {PRIOR.mu.width:g}²) in every approximation. Contours hold 50, 90 and "
     "99 % of the exact posterior, ellipses 90 % of each Gaussian. The Gaussians of (5.2) stand at the mode of the "
     "evidence and do not see where the prior has its centre; Laplace's method does, at the mode of the posterior.",
-    "The map shows what BayesianLSSVC (for real targets BayesianLSSVR) predicts with the kernel held at that width, "
+    "The map shows what BayesianLSSVC (for real targets BayesianLSSVR) predicts with the kernel fixed at that width, "
     "the same prior, and its default calibration. Inputs are standardised.",
     "The parts of the log evidence are those of levels 1 to 3: fit −ζE_D + (N/2) log(ζ/2π), Occam factors of the "
     "weights −μE_W − ½ Σ log(1 + γλ_i) and of the bias ½ log(2π/Nζ), then the Occam factors of μ and ζ in (5.2), and "
@@ -32,18 +37,43 @@ METHODS = (
 def page(result: StudyResult) -> Page:
     """The explorer, a table of three widths, and their picture."""
     return Page(
+        answer=answer(result),
         introduction=INTRODUCTION,
-        verdict=(_verdict(result),),
         key_table=_table(result),
         sections=(Section("Three widths side by side", pictures=(_picture(result),)),),
         methods=METHODS,
         result=result,
         live=live(result),
+        thumbnail=_thumbnail(result),
+        related=("evidence", "section-7-1"),
     )
 
 
-def _verdict(result: StudyResult) -> str:
-    """The best width, and where 5.2 is worst, in 25 words at most."""
+RULE = (
+    "The largest error of the log evidence with MacKay's Occam factor (5.2) over all widths: holds up to 0.5 nats, with "
+    "care up to 1 nat, fails beyond."
+)
+
+
+def badge(error: float) -> State:
+    """From the largest error of the formula (5.2) over all widths, in nats."""
+    return graded(error, 0.5, 1.0)
+
+
+def _thumbnail(result: StudyResult) -> Figure:
+    """The exact evidence and MacKay's along the widths."""
+    nodes = [cell.values for cell in widths(result)]
+    names = {"quadrature": "exact", "mackay": "formula (5.2)"}
+    curves = {
+        words: np.array([np.nan if (v := n["log_evidence"][rung]) is None else v for n in nodes])
+        for rung, words in names.items()
+    }
+    sigma = np.array([n["sigma"] for n in nodes])
+    return lines(sigma, curves, "move the kernel width, see everything", logarithmic=True)
+
+
+def answer(result: StudyResult) -> Answer:
+    """The best width, and where the formula (5.2) is worst."""
     nodes = [cell.values for cell in widths(result)]
     best = nodes[stops(result).best]["sigma"]
     off = [
@@ -52,9 +82,12 @@ def _verdict(result: StudyResult) -> str:
         if n["log_evidence"]["mackay"] is not None
     ]
     most, where = max(off)
-    return (
-        f"The most probable width is σ = {number(best, '.3g')}; MacKay’s formula (5.2) is at most "
-        f"{number(most, '.2f')} nats from the exact log evidence (at σ = {number(where, '.3g')})."
+    return Answer(
+        badge(most),
+        f"The most probable width is σ = {number(best, '.3g')}; MacKay's formula (5.2) is at most "
+        f"{number(most, '.2f')} nats from the exact log evidence (at σ = {number(where, '.3g')}).",
+        (),
+        RULE,
     )
 
 

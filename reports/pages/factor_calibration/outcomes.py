@@ -14,7 +14,7 @@ from validation.studies.factor_calibration import METHODS, PAIRS
 
 NAMES = {
     "maximised": "maximised",
-    "mackay": "eq 5.2",
+    "mackay": "MacKay (5.2)",
     "hessian": "Hessian",
     "laplace": "Laplace",
     "integrated": "integrated",

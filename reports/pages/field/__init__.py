@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from matplotlib.figure import Figure
+
+from reports.draw.thumbnail import bars
+from reports.frame.index import FIELD_HEADING
 from reports.frame.page import Page, Picture, Section
 from reports.frame.words import joined, number
 from validation.harness import StudyResult
+from validation.harness.ranks import average_ranks
 from validation.studies.field.methods import papers_parameters
 from validation.studies.field.sets import MOST_ROWS
 from validation.studies.field.summary import REFERENCE, WITHIN, Field, summarise
 
 from .figures import figure_critical, figure_ratios, figure_reliability, too_sure
-from .sentences import left_out, verdict
+from .sentences import answer, findings, left_out
 from .tables import duel_table, group_table, key_table, set_table, title, yardstick_table
 
 __all__ = ["page"]
 
 INTRODUCTION = (
-    "What is the classifier worth to somebody who calls it with its defaults on data of their own? It is held against "
-    "what they would pick instead, on the same training and test rows. Log loss is what a probability costs when the "
-    "truth is known, in nats a row: smaller is better."
+    "How good is the classifier if you call it with its defaults on your own data? It is compared with what you might "
+    "use instead, on the same training and test rows. The log loss is the mean of −log P(true class), in nats a row: "
+    "smaller is better."
 )
 
 
@@ -46,14 +51,26 @@ def page(result: StudyResult) -> Page:
     """Ranks, duels, losses and wins set by set, reliability."""
     field = summarise(result)
     return Page(
+        answer=answer(field),
         introduction=INTRODUCTION,
-        verdict=verdict(field),
+        findings=findings(field),
+        key_picture=_ratios(field) if field.yardsticks else None,
         key_table=key_table(field),
         sections=tuple(_sections(field, result)),
         methods=methods_text(),
         result=result,
         printed=(key_table(field),),
+        thumbnail=_thumbnail(field),
+        group=FIELD_HEADING,
+        related=("many-rows", "predictive-scores", "map-of-trust"),
     )
+
+
+def _thumbnail(field: Field) -> Figure:
+    ranks = average_ranks(field.table("log_loss"), higher_is_better=False)
+    order = sorted(zip(field.complete, ranks, strict=True), key=lambda pair: pair[1])
+    shown = {title(m): float(r) for m, r in order}
+    return bars(shown, "average rank in log loss (1 is best)", form=".1f", own=(title(REFERENCE),))
 
 
 def _sections(field: Field, result: StudyResult) -> list[Section]:
@@ -64,9 +81,7 @@ def _sections(field: Field, result: StudyResult) -> list[Section]:
         else []
     )
     if field.yardsticks:
-        found.append(
-            Section("Losses and wins, set by set", pictures=(_ratios(field),), tables=(yardstick_table(field),))
-        )
+        found.append(Section("Losses and wins, set by set", tables=(yardstick_table(field),)))
     found.append(Section("Reliability", (_sureness(field),), pictures=(_reliability(field),)))
     found.append(Section("Every set", left_out(field, result), tables=(set_table(field),)))
     return found
@@ -89,8 +104,8 @@ def _ratios(field: Field) -> Picture:
         figure_ratios(field),
         f"Log loss of {title(REFERENCE)} over that of the better plain alternative, one mark a data set, losses on "
         "top.",
-        f"To the right of 1 the default loses (orange), to the left it wins (blue); the dashed line is {WITHIN:.2f}. "
-        "Bars are two standard errors over paired rows; open squares are not clear.",
+        f"Each row is a data set. Right of 1 the default loses (orange), left of 1 it wins (blue); the dashed line is "
+        f"{WITHIN:.2f}. Bars are two standard errors over paired rows; open squares are not clear.",
     )
 
 
@@ -99,11 +114,14 @@ def _reliability(field: Field) -> Picture:
         "reliability",
         figure_reliability(field),
         "Share of correct decisions minus confidence, by confidence, one line a method, over all data sets.",
-        "Below zero a method is too sure, above it not sure enough. All sets have the same weight; the band is ± 0.05.",
+        "Below zero a method is overconfident, above it underconfident. All sets have the same weight; the band is ± "
+        "0.05.",
     )
 
 
 def _sureness(field: Field) -> str:
-    """How much each method is too sure on average."""
+    """How overconfident each method is on average."""
     said = [f"{title(m)} {number(too_sure(field, m), '+.3f')}" for m in field.complete]
-    return f"Mean confidence minus share of correct decisions, above zero where a method is too sure: {joined(said)}."
+    return (
+        f"Mean confidence minus share of correct decisions, above zero where a method is overconfident: {joined(said)}."
+    )

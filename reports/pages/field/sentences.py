@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reports.frame.words import joined, number
+from reports.frame.answer import Answer, State
+from reports.frame.words import joined, many, number
 from validation.harness import StudyResult
 from validation.harness.keel import ENVIRONMENT, FOLDER
 from validation.harness.ranks import LEVEL, average_ranks, critical_difference, friedman
@@ -26,7 +27,52 @@ from .tables import geometric_mean, mean_ece, the_better, title
 PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
 
-def verdict(field: Field) -> tuple[str, ...]:
+RULE = (
+    "Fails where Nemenyi's test finds a method that is clearly better in log loss. Holds where none is and the "
+    f"default is within {WITHIN:.2f} times the log loss of the better plain alternative on at least 90 % of the data "
+    "sets; with care otherwise."
+)
+
+
+def badge(better: int, within: int, of: int) -> State:
+    """From the number of clearly better methods, and the sets on which the default is close to plain alternatives."""
+    if better:
+        return "fails"
+    return "holds" if within >= 0.9 * of else "with care"
+
+
+def answer(field: Field) -> Answer:
+    """Are the defaults good?"""
+    ranks = average_ranks(field.table("log_loss"), higher_is_better=False)
+    n, k = len(field.sets), len(field.complete)
+    own = ranks[field.complete.index(REFERENCE)]
+    place = PLACES[int((ranks < own).sum())]
+    apart = critical_difference(k, n) if k > 2 and n > 2 else float("inf")
+    better = int((own - ranks > apart).sum())
+    found = held_against_yardsticks(field)
+    beyond = [y for y in found if y.ratio > WITHIN]
+    points = []
+    if found:
+        lost = f"; it is much worse on {joined([y.name for y in beyond[:4]])}" if beyond else ""
+        points.append(
+            f"It matches or beats the better of {joined([title(m) for m in field.yardsticks])} on "
+            f"{len(found) - len(beyond)} of {many(len(found), 'set')}{lost}."
+        )
+    ece, _ = mean_ece(field, REFERENCE)
+    means = {m: float(field.figures("accuracy", m).mean()) for m in field.complete}
+    best = max(means, key=lambda m: means[m])
+    points.append(f"Mean accuracy {means[REFERENCE]:.1f} %; the best method, {title(best)}, has {means[best]:.1f} %.")
+    points.append(f"Mean calibration error (ECE): {ece:.3f}.")
+    return Answer(
+        badge(better, len(found) - len(beyond), len(found)),
+        f"With default settings {title(REFERENCE)} ranks {place} of {k} methods in log loss over {many(n, 'data set')}"
+        + (f"; {many(better, 'method is', 'methods are')} clearly better." if better else "."),
+        tuple(points),
+        RULE,
+    )
+
+
+def findings(field: Field) -> tuple[str, ...]:
     """Place, ratio to the best rival, losses to the plain alternatives, calibration, and the papers' rules."""
     parts = (ranking(field), ratio(field), yardsticks(field), accuracy(field), calibration(field), papers(field))
     return tuple(sentence for sentence in parts if sentence)

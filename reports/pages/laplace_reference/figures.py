@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.stats import norm
 
-from reports.draw.style import BLACK, BLUE, GREEN, GREY, PAGE_WIDTH, PURPLE, VERMILION, new_figure
+from reports.draw.style import BLACK, BLUE, GREEN, GREY, PAGE_WIDTH, PURPLE, VERMILION, legend_above, new_figure
 from validation.studies.laplace_reference import LIMIT
 
 from .posteriors import FIGURES, K_HAT_LIMIT, Posterior, z_scores
@@ -73,5 +73,5 @@ def figure_bridge(posteriors: Sequence[Posterior]) -> Figure:
         grid = np.linspace(-4.25, 4.25, 200)
         axes.plot(grid, norm.pdf(grid), color=BLACK, linewidth=1.2, label="standard normal")
         axes.set(xlabel="error of the bridge in its standard errors", ylabel="density")
-        axes.legend()
+        legend_above(axes)
         return figure

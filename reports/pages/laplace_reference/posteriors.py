@@ -71,7 +71,7 @@ def _weights(p: Posterior) -> bool:
 
 
 RULES = (
-    Rule("next order beyond 0.5 nats", _above("correction", LIMIT), "correction", LIMIT),
+    Rule("next term beyond 0.5 nats", _above("correction", LIMIT), "correction", LIMIT),
     Rule("importance sampling from the mode", _weights),
     Rule("k̂ of the Student density > 0.7", lambda p: not p["k_hat"] <= K_HAT_LIMIT, "k_hat", K_HAT_LIMIT),
     Rule("k̂ of the Gaussian > 0.7", lambda p: not p["k_hat_gaussian"] <= K_HAT_LIMIT, "k_hat_gaussian", K_HAT_LIMIT),
@@ -79,7 +79,7 @@ RULES = (
 )
 """The last draws by NUTS at full size; the others need no draws of the posterior."""
 FIGURES = {
-    "correction": "the next order",
+    "correction": "the next term of the expansion",
     "skewness": "the largest skewness",
     "k_hat": "k̂ of the Student density",
     "k_hat_gaussian": "k̂ of the Gaussian",

@@ -6,14 +6,52 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reports.frame.words import joined, number
+from reports.frame.answer import Answer, State
+from reports.frame.words import joined, many, number
 from validation.studies.laplace_reference import LIMIT
 
 from .posteriors import FIGURES, RULES, Posterior, confusion, rank_correlation, z_scores
 
+RULE = (
+    f"Holds where Laplace's evidence is within {LIMIT:g} nats on every posterior; with care where it is not, but "
+    "`trust_model` warns every time; fails where it is wrong without a warning."
+)
 
-def verdict(posteriors: Sequence[Posterior]) -> tuple[str, ...]:
-    """What the numbers say."""
+
+def badge(wrong: int, missed: int) -> State:
+    """From the number of posteriors on which Laplace's method is wrong, and of those without a warning."""
+    if missed:
+        return "fails"
+    return "with care" if wrong else "holds"
+
+
+def answer(posteriors: Sequence[Posterior]) -> Answer:
+    """Can Laplace's evidence be trusted?"""
+    found = confusion(RULES[-1], posteriors)
+    within, missed = len(posteriors) - found.off, found.off - found.caught
+    verdict = f"Laplace's evidence is right to {LIMIT:g} nats on {within} of {many(len(posteriors), 'posterior')}"
+    if found.off:
+        which = "all" if not missed else f"{found.caught} of the"
+        verdict += f"; the trust check flags {which} {found.off} others"
+    kinds = {"real models": "reference", "simulated ones made to be hard": "simulated"}
+    counts = []
+    for words, kind in kinds.items():
+        own = [p for p in posteriors if (p.kind == "reference") == (kind == "reference")]
+        if own:
+            counts.append(f"{sum(not p.is_off for p in own)} of {len(own)} {words}")
+    points = [f"It is right on {joined(counts)}."]
+    points.append(f"False alarms: {found.false} of {many(found.fine, 'posterior')} on which it is right.")
+    figures = {words: rank_correlation(figure, posteriors) for figure, words in FIGURES.items()}
+    if np.isfinite(list(figures.values())).all():
+        best = max(figures, key=lambda words: figures[words])
+        points.append(
+            f"The best warning before any sampling is {best} (rank correlation {figures[best]:.2f} with the error)."
+        )
+    return Answer(badge(found.off, missed), f"{verdict}.", tuple(points), RULE)
+
+
+def findings(posteriors: Sequence[Posterior]) -> tuple[str, ...]:
+    """All that the numbers say."""
     references = [p for p in posteriors if p.kind == "reference"]
     made = [p for p in posteriors if p.kind != "reference"]
     return (
@@ -41,7 +79,7 @@ def _where(posteriors: Sequence[Posterior], what: str) -> tuple[str, ...]:
 def _next_order(posteriors: Sequence[Posterior]) -> str:
     small = [p for p in posteriors if abs(p["correction"]) <= LIMIT]
     large = [p for p in posteriors if not abs(p["correction"]) <= LIMIT]
-    said = "The next order of the expansion, from 2d Hessians at the mode, says how large the error is"
+    said = "The next term of the expansion, from 2d Hessians at the mode, predicts how large the error is"
     if small:
         before, left = max(p.error for p in small), max(abs(p["next_order"]) for p in small)
         said += (

@@ -10,7 +10,7 @@ from reports.frame.words import number
 from .posteriors import FIGURES, RULES, Confusion, Posterior, confusion, rank_correlation
 
 
-def key_table(posteriors: Sequence[Posterior]) -> Table:
+def posterior_table(posteriors: Sequence[Posterior]) -> Table:
     """Every posterior, by family."""
     families = dict.fromkeys(p.family for p in posteriors)
     rows: list[Row] = []
@@ -18,9 +18,9 @@ def key_table(posteriors: Sequence[Posterior]) -> Table:
         rows.append(Row(family))
         own = sorted((p for p in posteriors if p.family == family), key=lambda p: p.error)
         rows += [Row(f"  {p.name}", _cells(p)) for p in own]
-    header = ("posterior", "d", "log evidence", "Laplace", "next order", "left", "skewness", "k̂", "verdict")
+    header = ("posterior", "d", "log evidence", "Laplace", "next term", "left", "skewness", "k̂", "verdict")
     note = (
-        "“Laplace” is its error in nats; “next order” the correction that the expansion gives at the mode, and “left” "
+        "“Laplace” is its error in nats; “next term” the correction that the expansion gives at the mode, and “left” "
         "the error once it is added. k̂ is that of 2000 weights of a Student density at the mode. The log evidence is "
         "exact where it has no error; a flat prior counts with density one. The verdict is `trust_model`'s, "
         + ("from draws of NUTS." if all(p.sampled for p in posteriors) else "before any sampling.")

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from bayes_lssvm.base.typing import AnyArray
 from bayes_lssvm.trust import LIMITS
 from reports.draw.style import BLACK, BLUE, GREEN, GREY, MAP, PAGE_WIDTH, PALE, VERMILION, new_figure
+from reports.draw.thumbnail import heat
 
 from .spots import ENOUGH, METHODS, NATS, Spot, median
 
@@ -31,14 +32,14 @@ def figure_map(problems: dict[str, list[Spot]]) -> Figure:
         bar.ax.set_yticklabels(["0 %", "25 %", "50 %", "75 %", "100 %"])
         bar.set_label("sets on which every check is good")
         keys = [
-            Line2D([], [], color=VERMILION, linewidth=3, label="can be trusted: every check good in 90 % of sets"),
-            Line2D([], [], color=BLACK, linewidth=1.6, linestyle=(0, (3, 1.5)), label=_EVIDENCE),
+            Line2D([], [], color=VERMILION, linewidth=3, label="safe: every check good in 90 % of sets"),
+            Line2D([], [], color=GREEN, linestyle="none", marker="o", markersize=5, label=_EVIDENCE),
         ]
         figure.legend(handles=keys, loc="outside lower center", ncols=1)
         return figure
 
 
-_EVIDENCE = f"evidence by 5.2 within {NATS:g} nats in 90 % of sets"
+_EVIDENCE = f"evidence (5.2) alone within {NATS:g} nats in 90 % of sets"
 
 
 def _heat(axes: Axes, spots: Sequence[Spot], name: str) -> Any:
@@ -56,9 +57,8 @@ def _heat(axes: Axes, spots: Sequence[Spot], name: str) -> Any:
             axes.text(j, i, f"{100 * value:.0f}", ha="center", va="center", color=colour)
     with np.errstate(invalid="ignore"):
         axes.add_collection(LineCollection(outline(shown >= ENOUGH, 0.06), colors=VERMILION, linewidths=3))
-    axes.add_collection(
-        LineCollection(outline(evidence, 0.0), colors=BLACK, linewidths=1.6, linestyles=[(0, (3, 1.5))])
-    )
+    rows, columns = np.nonzero(evidence)
+    axes.plot(columns + 0.36, rows + 0.3, "o", color=GREEN, markersize=4.5, markeredgecolor="white", clip_on=False)
     axes.set_xticks(range(len(ns)), [str(n) for n in ns])
     axes.set_yticks(range(len(snrs)), ["none" if snr == 0.0 else f"{snr:g}" for snr in snrs])
     axes.set(xlabel="N", ylabel="signal-to-noise")
@@ -83,6 +83,16 @@ def outline(region: AnyArray, inset: float) -> list[list[tuple[float, float]]]:
         )
         found += [segment for inside, segment in sides if not inside]
     return found
+
+
+def thumbnail(problems: dict[str, list[Spot]]) -> Figure:
+    """The first map, small."""
+    own = next(iter(problems.values()))
+    ns, snrs = sorted({s.n for s in own}), sorted({s.snr for s in own})
+    shares = np.full((len(snrs), len(ns)), np.nan)
+    for s in own:
+        shares[snrs.index(s.snr), ns.index(s.n)] = s.trusted
+    return heat(shares, "where every check is good (dark: safe)", x="more data →", y="more signal →")
 
 
 _LINES = ((GREY, "x", (0, (1, 1))), (VERMILION, "s", (0, (3, 1.5))), (BLUE, "o", "-"), (GREEN, "D", (0, (6, 2))))

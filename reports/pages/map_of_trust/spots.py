@@ -13,7 +13,7 @@ from bayes_lssvm.trust import LIMITS
 from validation.harness import StudyResult
 
 ENOUGH = 0.9  # share of the sets that must be good
-METHODS = {"mackay": "eq 5.2", "hessian": "5.2, Hessian", "laplace": "Laplace"}
+METHODS = {"mackay": "MacKay (5.2)", "hessian": "Hessian", "laplace": "Laplace"}
 NATS = LIMITS["evidence"][0]
 
 
@@ -30,7 +30,7 @@ class Spot:
 
     @property
     def mistaken(self) -> bool:
-        """Whether the kernel is taken for another one."""
+        """Whether the fit has another width than the truth."""
         return self.assumed_sigma != self.sigma
 
     def column(self, name: str) -> Array:
@@ -68,8 +68,10 @@ def problems_of(spots: Sequence[Spot]) -> dict[str, list[Spot]]:
     """Spots by dimension and width, under the name that the page gives them."""
     found: dict[str, list[Spot]] = {}
     for spot in spots:
-        taken = f" taken for {spot.assumed_sigma:.3g}" if spot.mistaken else ""
-        found.setdefault(f"d = {spot.d}, σ = {spot.sigma:.3g}{taken}", []).append(spot)
+        width = f"σ = {spot.sigma:.3g}"
+        if spot.mistaken:
+            width = f"true {width}, fitted with σ = {spot.assumed_sigma:.3g}"
+        found.setdefault(f"d = {spot.d}, {width}", []).append(spot)
     return found
 
 

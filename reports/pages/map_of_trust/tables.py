@@ -30,8 +30,9 @@ def key_table(problems: dict[str, list[Spot]]) -> Table:
         ]
     header = ("signal-to-noise", *(f"{said}, {NATS:g} nats" for said in METHODS.values()), "every check good")
     note = (
-        "The N from which on 90 % of the sets are that good; a dash where the largest N is not. “Every check” are "
-        "those of `bayes_lssvm.trust`: evidence by 5.2, MacKay's error bars, k̂, modes, tails and predictions."
+        "The number of points N from which on 90 % of the sets are that good; a dash where even the largest N is not "
+        "enough. “Every check” are those of `bayes_lssvm.trust`: evidence (5.2), MacKay's error bars, k̂, modes, "
+        "tails and predictions."
     )
     return Table("From how many points on the closed forms hold", header, tuple(rows), note)
 

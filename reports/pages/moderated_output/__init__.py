@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from bayes_lssvm.base.typing import AnyArray
+from reports.draw.thumbnail import bars
 from reports.frame.page import Page, Picture, Row, Section, Table
 from reports.frame.words import joined, number
 from validation.harness import StudyResult
@@ -14,13 +16,12 @@ from validation.harness.scores import Gain, ReliabilityBin, binary_scores, log_s
 from validation.studies.moderated_output import LABELS
 
 from .figures import Places, diagrams, differences, maps
-from .sentences import EXACT, Difference, Probabilities, difference, verdict
+from .sentences import EXACT, Difference, Probabilities, answer, difference, findings
 
 INTRODUCTION = (
-    "The moderated output turns an LS-SVM's latent value into a class probability with the weights and the bias "
-    "integrated out. The evidence framework fixes μ, ζ and σ at their most probable values. What changes when they are "
-    "integrated out too, by quadrature or by sampling, and how does a Gaussian process classifier with a Bernoulli "
-    "likelihood compare?"
+    "The moderated output is a class probability with the weights and the bias integrated out. The evidence framework "
+    "fixes μ, ζ and σ at their most probable values. This page shows what changes when they are integrated out too, by "
+    "quadrature or by sampling, and how a Gaussian process classifier with a Bernoulli likelihood compares."
 )
 
 
@@ -42,18 +43,24 @@ def page(result: StudyResult) -> Page:
     )
     calibration = {name: reliability(p.test, truth) for name, p in found.items()}
     return Page(
-        title=f"{result.title}: {(result.data or {}).get('name', '')}",
+        answer=answer(apart, gains, calibration),
         introduction=INTRODUCTION,
-        verdict=verdict(found, apart, gains, calibration),
+        findings=findings(found, apart, gains, calibration),
         key_table=_key_table(found, gains, calibration, truth),
+        key_picture=_maps(found, places, own["explained"]),
         sections=(
-            _maps(found, places, own["explained"]),
             *((_differences(found, apart, places),) if apart else ()),
             _calibration(calibration, places.classes[1]),
         ),
         methods=_methods(result),
         result=result,
+        thumbnail=_thumbnail(apart),
+        related=("section-7-1", "predictive-scores"),
     )
+
+
+def _thumbnail(apart: Mapping[str, Difference]) -> Figure:
+    return bars({LABELS[n]: d.at_test for n, d in apart.items()}, "largest change of a test probability", form=".3f")
 
 
 def _computed(result: StudyResult, name: str) -> bool:
@@ -110,7 +117,7 @@ def _key_table(
     )
 
 
-def _maps(found: Mapping[str, Probabilities], places: Places, explained: float) -> Section:
+def _maps(found: Mapping[str, Probabilities], places: Places, explained: float) -> Picture:
     where = (
         "over the plane of the two inputs"
         if explained == 1.0
@@ -119,20 +126,14 @@ def _maps(found: Mapping[str, Probabilities], places: Places, explained: float) 
     )
     if places.is_line:
         where = "along the one input; marks at the edges are the training points"
-    return Section(
-        "Maps of the probability",
-        pictures=(
-            Picture(
-                "maps",
-                maps(places, {name: p.map for name, p in found.items()}),
-                alt=f"Maps of the probability of “{places.classes[1]}” by {joined([LABELS[n] for n in found])}; the "
-                "text says how they differ.",
-                caption=f"P({places.classes[1]} | x, D) {where}. "
-                + ("" if places.is_line else "Lines are at 0.1, 0.5 and 0.9. ")
-                + "Look at how far the decided regions reach where there are no data: there the probability should go "
-                "back towards the classes' frequencies.",
-            ),
-        ),
+    return Picture(
+        "maps",
+        maps(places, {name: p.map for name, p in found.items()}),
+        alt=f"Maps of the probability of “{places.classes[1]}” by {joined([LABELS[n] for n in found])}; the text says "
+        "how they differ.",
+        caption=f"P({places.classes[1]} | x, D) {where}. "
+        + ("" if places.is_line else "Lines are at 0.1, 0.5 and 0.9. ")
+        + "Where there are no data, the probability should go back towards the class frequencies.",
     )
 
 
@@ -199,7 +200,7 @@ def _calibration(calibration: Mapping[str, tuple[ReliabilityBin, ...]], class_na
 
 def _methods(result: StudyResult) -> tuple[str, ...]:
     own = result["points"].values
-    origin = "the data set's own test part" if own["own_test"] else "a third held out within each class, by seed 0"
+    origin = "the data set's own test part" if own["own_test"] else "a third set aside within each class, by seed 0"
     some = _part(own["n"], own["n_given"], "the training part")
     test = f"{own['n_test']} points, {_part(own['n_test'], own['n_test_given'], origin)}"
     settings = {f.cell.key: f.cell.settings for f in result.cells}
@@ -207,16 +208,16 @@ def _methods(result: StudyResult) -> tuple[str, ...]:
     nuts, bernoulli = settings["nuts"], settings["bernoulli"]
     return (
         f"Training: {own['n']} points, {some}. Test: {test}. Inputs are standardised by the training points.",
-        "Plug-in: `BayesianLSSVC` with an RBF kernel, exp(−|x − z|²/σ²): σ_MP by eq 5.3, then μ_MP and ζ_MP"
+        "Plug-in: `BayesianLSSVC` with an RBF kernel, exp(−|x − z|²/σ²): σ_MP by the formula (5.3), then μ_MP and ζ_MP"
         + (f"; here σ_MP = {sigma:.3f}. " if sigma is not None else ". ")
         + "All moderated outputs are paper 0's class-centred form (3.8 to 3.17), the prior the training frequencies.",
-        "Prior of the integrals: log μ, log ζ ~ Normal(0, 3²), log σ ~ Normal(0, 1). “over μ, ζ” holds σ at σ_MP; "
-        "“over μ, ζ, σ” holds nothing. Both are quadrature, whose averaged probabilities are right to about 0.001.",
+        "Prior of the integrals: log μ, log ζ ~ Normal(0, 3²), log σ ~ Normal(0, 1). “over μ, ζ” fixes σ at σ_MP; "
+        "“over μ, ζ, σ” fixes nothing. Both are quadrature, whose averaged probabilities are right to about 0.001.",
         f"NUTS: {nuts['chains']} chains of {nuts['draws']} draws of (μ, ζ, σ) after {nuts['warmup']} of warm-up; "
         f"level 1 is evaluated anew at {nuts['averaged']} of them, evenly spaced, and the probabilities are averaged.",
         "Bernoulli GP: P(y = +1 | f) = 1/(1 + e^{−f}), f a Gaussian process with the same kernel, "
         f"{bernoulli['chains']} chains of {bernoulli['draws']} draws after {bernoulli['warmup']} of warm-up, "
-        f"predictions averaged over about {bernoulli['averaged']} of them. Its σ is held at σ_MP at every size: with "
+        f"predictions averaged over about {bernoulli['averaged']} of them. Its σ is fixed at σ_MP at every size: with "
         "σ free each step costs a Cholesky factor and its derivative, and the chains would take an hour.",
     )
 

@@ -1,4 +1,4 @@
-"""The verdict on the moderated output, in sentences computed from the numbers."""
+"""What the class probabilities say, in sentences computed from the numbers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayes_lssvm.base.typing import AnyArray, Array
+from reports.frame.answer import Answer, State, graded
 from reports.frame.words import joined, number
 from validation.harness.scores import Gain, ReliabilityBin
 from validation.studies.moderated_output import LABELS
@@ -16,7 +17,12 @@ from .figures import Places
 
 EXACT = "mu-zeta-sigma"
 QUADRATURE_ERROR = 1e-3  # of a probability, by quadrature's own account
-SMALL = 0.05  # a difference of probabilities that no decision should hang on
+SMALL = 0.05  # a difference of probabilities that no decision should depend on
+LARGE = 0.15
+RULE = (
+    "The largest change of a test point's class probability when μ, ζ and σ are integrated out instead of fixed: "
+    f"holds up to {SMALL:g}, with care up to {LARGE:g}, fails beyond."
+)
 
 
 class Probabilities(NamedTuple):
@@ -67,13 +73,49 @@ def difference(found: Mapping[str, Probabilities], one: str, other: str, places:
     )
 
 
-def verdict(
+def badge(change: float) -> State:
+    """From the largest change of a probability at a test point."""
+    return graded(change, SMALL, LARGE)
+
+
+def answer(
+    apart: Mapping[str, Difference],
+    gains: Mapping[str, Gain],
+    calibration: Mapping[str, tuple[ReliabilityBin, ...]],
+) -> Answer:
+    """Is it enough to fix the hyperparameters?"""
+    if "plug-in" not in apart:
+        return Answer("fails", "The classifier with fixed hyperparameters could not be compared.", (), RULE)
+    d = apart["plug-in"]
+    state = badge(d.at_test)
+    start = {
+        "holds": "Fixing the hyperparameters changes the class probabilities very little",
+        "with care": "Fixing the hyperparameters changes some class probabilities",
+        "fails": "Fixing the hyperparameters changes class probabilities a lot",
+    }[state]
+    points = [f"The average change is {d.mean_test:.3f}; far from the data it reaches {d.on_map:.3f}."]
+    if (clear := [LABELS[n] for n, g in gains.items() if n != "plug-in" and g.clear]) or gains:
+        says = (
+            f"{joined(clear)} differ{'s' if len(clear) == 1 else ''} clearly"
+            if clear
+            else "no other method differs clearly"
+        )
+        points.append(f"By the log score on the test set, {says} from fixed hyperparameters.")
+    own = calibration["plug-in"]
+    points.append(
+        f"Calibration with fixed hyperparameters: {sum(b.outside for b in own)} of {len(own)} bins are outside the 95 "
+        "% band."
+    )
+    return Answer(state, f"{start}: by at most {d.at_test:.3f} at a test point.", tuple(points), RULE)
+
+
+def findings(
     found: Mapping[str, Probabilities],
     apart: Mapping[str, Difference],
     gains: Mapping[str, Gain],
     calibration: Mapping[str, tuple[ReliabilityBin, ...]],
 ) -> tuple[str, ...]:
-    """What the numbers say."""
+    """All that the numbers say."""
     sentences = []
     if "plug-in" in apart:
         sentences.append(_of_fixing(apart))

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from reports.frame.index import TABLES_HEADING
 from reports.frame.page import Page, Picture, Row, Section, Table
 from validation.harness import StudyResult
 from validation.papers.paper1.algorithms import OURS
@@ -13,16 +14,16 @@ from validation.papers.paper1.comparisons import published_comparison
 from validation.papers.paper1.published import SIGNIFICANCE, TABLE_1, TABLE_2, Benchmark
 from validation.papers.paper1.table2 import SEARCHED, errors_of, finished_of, mean_squares_of, stages_of, table
 
-from ..papers import comparison_table, differences_picture, differences_table
+from ..papers import answer_of, comparison_table, differences_picture, differences_table, thumbnail_of
 from .figures import figure_criterion, figure_descent, figure_overfitting
-from .sentences import comparison, comparisons, searching, verdict
+from .sentences import comparison, comparisons, findings, points, searching
 
 __all__ = ["descents_table", "ends_table", "page", "z_table"]
 
 INTRODUCTION = (
     "A kernel with a scale for every input can over-fit the criterion that its scales are chosen by. Paper 1 (Cawley "
     "and Talbot, 2007) shows it for PRESS on thirteen benchmark sets, and repairs it by a prior over the scales whose "
-    "precision is integrated out (eq 15). This page has its Table 2, computed anew."
+    "precision is integrated out (15). This page has its Table 2, computed again."
 )
 DIFFERENCES = (
     "Ours − the paper's, test error in %. A grey bar spans two of the paper's standard errors either side of its mean. "
@@ -35,9 +36,9 @@ HOW = (
     "with its own starts and, from 1000 training rows on, one restart instead of three. The paper names neither its "
     "starts nor its limit of iterations. The label is the sign of the output. Inputs are standardised by the training "
     "rows.",
-    "Criterion 15 has no lower bound: as all η_i → 0 with γ growing, the model tends to a linear one and log Ω to −∞. "
-    "A descent that ends there counts as “flat limit”. It is chosen where its PRESS is no larger than that of the best "
-    "minimum inside, or where there is none. The model is linear then, as a rule.",
+    "The criterion (15) has no lower bound: as all η_i → 0 with γ growing, the model tends to a linear one and log Ω "
+    "to −∞. A descent that ends there counts as “flat limit”. It is chosen where its PRESS is no larger than that of "
+    "the best minimum inside, or where there is none. The model is linear then, as a rule.",
     "EP-GPC is the Gaussian process classifier of GPy by expectation propagation, with the scales at the largest "
     "marginal likelihood; the elliptical kernel starts at the optimum of the spherical one.",
     "z is the paper's: the difference of two mean error rates over the root of the sum of their squared standard "
@@ -211,11 +212,13 @@ def page(result: StudyResult) -> Page:
             ),
         ]
     return Page(
+        answer=answer_of([shown], "Table 2 of paper 1", points(result)),
         introduction=INTRODUCTION,
-        verdict=verdict(result, shown),
+        findings=findings(result, shown),
+        key_picture=overfitting[0] if overfitting else None,
         key_table=comparison_table(shown),
         sections=(
-            Section("The over-fitting", pictures=tuple(overfitting), tables=(z_table(result),)),
+            Section("The over-fitting", pictures=tuple(overfitting[1:]), tables=(z_table(result),)),
             *(() if searched is None else (Section("Searching harder", searching(result), (searched,), descent),)),
             Section("Where searches end", tables=(ends_table(result),)),
             Section(
@@ -226,4 +229,7 @@ def page(result: StudyResult) -> Page:
         ),
         methods=HOW,
         result=result,
+        thumbnail=thumbnail_of([shown], "entries: reproduced (blue), better, worse"),
+        group=TABLES_HEADING,
+        related=("reproduction",),
     )

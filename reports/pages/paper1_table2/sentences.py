@@ -39,7 +39,30 @@ def titles(names: Sequence[str]) -> str:
     return ", ".join(listed)
 
 
-def verdict(result: StudyResult, shown: ReproducedTable) -> tuple[str, ...]:
+def points(result: StudyResult) -> tuple[str, ...]:
+    """The main findings, in short sentences."""
+    said = []
+    if found := comparisons(result, "ARD LSSVM", "ARD LSSVM-BR"):
+        lower = sum(c.difference > 0.0 for c in found.values())
+        said.append(
+            f"With one scale for each input (ARD), Bayesian regularisation has the lower error on {lower} of "
+            f"{_sets(len(found))}."
+        )
+    if found := comparisons(result, "RBF LSSVM", "RBF LSSVM-BR"):
+        better, worse = significant(found), [c for c in found.values() if c.z <= -SIGNIFICANCE]
+        said.append(
+            f"With a single width (RBF) it is significantly better on {len(better)} and worse on {len(worse)} of "
+            f"{_sets(len(found))}."
+        )
+    if found := comparisons(result, "ARD LSSVM", "RBF LSSVM"):
+        said.append(
+            f"Without regularisation the ARD kernel is significantly worse than the RBF kernel on "
+            f"{len(significant(found))} of {_sets(len(found))}."
+        )
+    return tuple(said)
+
+
+def findings(result: StudyResult, shown: ReproducedTable) -> tuple[str, ...]:
     """What the paper says of its columns, and what is found here."""
     sentences = []
     for (first, second), kernel in (
@@ -150,4 +173,4 @@ def _flat(result: StudyResult) -> str:
     flat = sum(bool(f.values["flat_limit"]) for f in cells)
     if not cells:
         return ""
-    return f"In {flat} of {len(cells)} selections by criterion 15 the choice is its flat limit, a linear model."
+    return f"In {flat} of {len(cells)} selections by the criterion (15) the choice is its flat limit, a linear model."

@@ -7,23 +7,24 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from reports.frame.index import TABLES_HEADING
 from reports.frame.page import Page, Row, Section, Table
 from reports.frame.words import number
 from validation.harness import StudyResult
 from validation.papers.paper4.dax import BLOCKS, DAYS, WINDOW, Trading, table, trading
 from validation.papers.paper4.dax_strategy import COST, hit_rate
 
-from .figures import DAYS_IN_YEAR, FIRST_DAY, profit_picture, times, volatility_picture
-from .sentences import verdict
+from .figures import DAYS_IN_YEAR, FIRST_DAY, profit_picture, thumbnail, times, volatility_picture
+from .sentences import answer, findings
 
 INTRODUCTION = (
-    "Paper 4 (Suykens, lecture 7) forecasts the DAX one day ahead by an LS-SVM designed by the evidence, lets a second "
+    "Paper 4 (Suykens, lecture 7) forecasts the DAX one day ahead by an LS-SVM fitted by the evidence, lets a second "
     "LS-SVM model the volatility, and shows the cumulative profit of trading on the forecasts beside ARX, AR and buy "
     "and hold. Its series are not public. Here the DAX is forecast from the lagged returns of DAX, SMI, CAC and FTSE, "
     "1991–1998, by models that see the past only."
 )
 METHODS = (
-    f"The last {BLOCKS * DAYS} days, in {BLOCKS} blocks of {DAYS}. Models of a block are designed on the {WINDOW} days "
+    f"The last {BLOCKS * DAYS} days, in {BLOCKS} blocks of {DAYS}. Models of a block are fitted on the {WINDOW} days "
     "before it: numbers of lags, kernel, hyperparameters, volatility and standardisation. A day is then forecast from "
     "the days before it. A test replaces and shuffles the future, and past forecasts stay the same to the bit.",
     "AR and ARX: least squares, order by AIC. LS-SVM: RBF kernel on lags 1 to p of all indices; kernel and p by the "
@@ -32,8 +33,8 @@ METHODS = (
     "ζw_t on day t, in its evidence, its solution and its forecasts.",
     f"Long where the forecast is positive, short where it is negative, with the same stake every day. Each purchase or "
     f"sale costs {100 * COST:g} % of the stake, so that a turn costs twice that; the lecture does not state its costs.",
-    "Pesaran and Timmermann's test asks whether the signs of forecasts and returns are independent; it has no answer "
-    "where all positions are equal. Errors of daily means take days as independent.",
+    "Pesaran and Timmermann's test (PT) asks whether the signs of forecasts and returns are independent; it has no "
+    "answer where all positions are equal. Errors of daily means take days as independent.",
     "The lecture's S&P 500 closes after the DAX, and its last return is news to the DAX of the next day. The indices "
     "here close at nearly the same hour, and their lagged returns are old news.",
 )
@@ -46,17 +47,21 @@ def page(result: StudyResult) -> Page:
         raise ValueError("None of the blocks of paper 4's DAX study was computed, so there is nothing to show.")
     when = times(result)
     sections = (
-        Section("Cumulative profit", pictures=(profit_picture(found, when),)),
         Section("Volatility", pictures=(volatility_picture(found, when),), tables=(coverage_table(found),)),
-        Section("What the evidence says", tables=(design_table(result),)),
+        Section("What the evidence selects", tables=(design_table(result),)),
     )
     return Page(
+        answer=answer(found),
         introduction=INTRODUCTION,
-        verdict=(*verdict(result, found), *table(result).absent),
+        findings=(*findings(result, found), *table(result).absent),
+        key_picture=profit_picture(found, when),
         key_table=key_table(found),
         sections=sections,
         methods=METHODS,
         result=result,
+        thumbnail=thumbnail(found, when),
+        group=TABLES_HEADING,
+        related=("reproduction", "paper4-ovarian"),
     )
 
 
@@ -135,7 +140,7 @@ def design_table(result: StudyResult) -> Table:
         )
         rows.append(Row(f"{begins:.2f}", cells))
     return Table(
-        "Designs of the blocks",
+        "Fits of the blocks",
         ("first day", "AR, p", "ARX, p", "LS-SVM, p", "log gain", "LS-SVM", "volatility", "corrected", "weights w"),
         tuple(rows),
         "Log gain: nats by which the LS-SVM explains the window's returns better than noise alone; less than 2 is what "

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from bayes_lssvm.base.typing import Array
 from reports.draw.style import BLACK, BLUE, GREEN, GREY, PURPLE, VERMILION, new_figure
+from reports.draw.thumbnail import lines
 from reports.frame.page import Picture
 from reports.frame.words import number
 from validation.harness import StudyResult
@@ -56,6 +58,13 @@ def profit_picture(found: Mapping[str, Trading], when: Array) -> Picture:
         "Cumulative profit of each strategy, out of sample. A model that is always long lies on buy and hold, but for "
         "rounding. What separates the panels is the price of turning: strategies that change sides often lose most.",
     )
+
+
+def thumbnail(found: Mapping[str, Trading], when: Array) -> Figure:
+    """Cumulative profit after costs of three strategies."""
+    names = {"LS-SVM + volatility": "LS-SVM + vol.", "AR": "AR", "buy and hold": "buy and hold"}
+    curves = {words: np.cumsum(found[name].after_costs) for name, words in names.items() if name in found}
+    return lines(when, curves, "profit after costs, % of the stake", level=0.0)
 
 
 def volatility_picture(found: Mapping[str, Trading], when: Array) -> Picture:

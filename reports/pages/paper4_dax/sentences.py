@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from bayes_lssvm.base.typing import Array
+from reports.frame.answer import Answer, State
 from reports.frame.words import number
 from validation.harness import StudyResult
 from validation.papers.paper4.dax import Trading
@@ -19,7 +20,47 @@ def difference(a: Array, b: Array) -> tuple[float, float]:
     return float(d.mean()), float(d.std(ddof=1)) / math.sqrt(len(d))
 
 
-def verdict(result: StudyResult, found: Mapping[str, Trading]) -> tuple[str, ...]:
+RULE = (
+    "Compares the profit of the LS-SVM with volatility correction after costs with buy and hold, day by day. Holds "
+    "where it is larger by more than two standard errors, with care where it is larger but not clearly, fails "
+    "otherwise."
+)
+
+
+def badge(mean: float, error: float) -> State:
+    """From the mean daily difference from buy and hold, after costs, and its standard error."""
+    if not mean > 0.0:
+        return "fails"
+    return "holds" if mean > 2.0 * error else "with care"
+
+
+def answer(found: Mapping[str, Trading]) -> Answer:
+    """Does the LS-SVM with volatility correction earn more than buy and hold?"""
+    mean, error = difference(found["LS-SVM + volatility"].after_costs, found["buy and hold"].after_costs)
+    state = badge(mean, error)
+    verdict = {
+        "holds": "After costs, the LS-SVM with volatility correction clearly earns more than buy and hold.",
+        "with care": "After costs, the LS-SVM with volatility correction earns more than buy and hold, but not "
+        "clearly.",
+        "fails": "After costs, the LS-SVM with volatility correction does not earn more than buy and hold.",
+    }[state]
+    tests = [own.sign_test.p_value for own in found.values() if math.isfinite(own.sign_test.p_value)]
+    gain, gain_error = difference(found["LS-SVM + volatility"].log_score, found["LS-SVM"].log_score)
+    points = [
+        f"Difference from buy and hold: {number(DAYS_A_YEAR * mean, '+.1f')} ± {DAYS_A_YEAR * error:.1f} % of the "
+        "stake a year.",
+        f"Volatility itself {'can' if gain > 2.0 * gain_error else 'is not shown to'} be forecast: the log score "
+        f"changes by {number(gain, '+.3f')} ± {gain_error:.3f} nats a day.",
+    ]
+    if tests:
+        better = sum(p < 0.05 for p in tests)
+        points.insert(
+            1, f"The sign of the next day's return is predicted better than chance by {better} of {len(tests)} models."
+        )
+    return Answer(state, verdict, tuple(points), RULE)
+
+
+def findings(result: StudyResult, found: Mapping[str, Trading]) -> tuple[str, ...]:
     """Whether there is an edge, and what volatility brings."""
     return _edge(found), _order(found), _signs(found), _signal(result), _by_volatility(found)
 
@@ -50,8 +91,8 @@ def _order(found: Mapping[str, Trading]) -> str:
     order = sorted(found, key=lambda name: -float(found[name].after_costs.sum()))
     mean, error = difference(found["LS-SVM + volatility"].after_costs, found["LS-SVM"].after_costs)
     return (
-        f"The lecture's figure names LS-SVM + volatility, ARX, buy and hold, AR; by profit after costs the order here "
-        f"is {', '.join(order)}. Volatility correction changes the profit of the LS-SVM by "
+        "In the lecture's figure the order is LS-SVM + volatility, ARX, buy and hold, AR; by profit after costs it "
+        f"is here  {', '.join(order)}. Volatility correction changes the profit of the LS-SVM by "
         f"{number(DAYS_A_YEAR * mean, '.1f')} ± {DAYS_A_YEAR * error:.1f} % a year."
     )
 
@@ -60,7 +101,7 @@ def _signs(found: Mapping[str, Trading]) -> str:
     tests = {name: own.sign_test for name, own in found.items()}
     tested = {name: test for name, test in tests.items() if math.isfinite(test.p_value)}
     none = [name for name in tests if name not in tested and name != "buy and hold"]
-    long = f" {' and '.join(none)} never changed position, so that there is nothing to test." if none else ""
+    long = f" {' and '.join(none)} never changed position, so there is nothing to test." if none else ""
     if not tested:
         return f"Hit rates: no model's signs can be tested.{long}"
     listed = ", ".join(f"{name} p = {test.p_value:.2f}" for name, test in tested.items())

@@ -8,8 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from bayes_lssvm import datasets
+from reports.draw.thumbnail import bars
+from reports.frame.index import TABLES_HEADING
 from reports.frame.page import Page, Row, Section, Table
 from validation.harness import StudyResult
 from validation.papers.paper4.ovarian import POSITIVE, RATES, SETS, differences, of_set
@@ -18,14 +21,14 @@ from validation.papers.paper4.ovarian_published import N_TEST, N_TRAIN, RANDOMIS
 from validation.papers.paper4.roc import CUT_OFFS
 
 from .figures import roc_picture
-from .sentences import corner, each, mean, signed, verdict
+from .sentences import answer, corner, each, findings, mean, signed
 
 INTRODUCTION = (
     "Paper 4 (Suykens, lecture 7) predicts whether ovarian tumours are malignant: inputs are chosen forward by the "
     "evidence, and a linear and an RBF LS-SVM are compared with logistic regression by ROC curves over 30 stratified "
     "randomisations. Its data are not public. This page runs the same pipeline on two public sets, Wisconsin breast "
-    "cancer and Pima diabetes, in the paper's ratio of training to test cases. The paper's figures stand below ours "
-    "for context only."
+    "cancer and Pima diabetes, in the paper's ratio of training to test cases. The paper's figures are shown for "
+    "context only."
 )
 METHODS = (
     f"{RANDOMISATIONS} stratified randomisations with {N_TRAIN} : {N_TEST} as the ratio of training to test rows. "
@@ -33,7 +36,7 @@ METHODS = (
     "randomisation; the paper selected them once.",
     "LS-SVM probabilities are moderated outputs (3.17) with the training frequencies as class priors. Logistic "
     "regression is fitted by maximum likelihood, without a penalty.",
-    "A case is called positive where its probability reaches the cut-off. AUC and curves come from log odds, so that "
+    "A case is called positive where its probability reaches the cut-off. AUC and curves come from log odds, so "
     "probabilities rounded to 0 or 1 do not tie. Curves are averaged vertically.",
     "Differences of AUC are paired over randomisations. Their standard errors are corrected for the rows that "
     "randomisations share (Nadeau and Bengio, 2003); the plain ones would be several times smaller.",
@@ -47,18 +50,29 @@ def page(result: StudyResult) -> Page:
     if not sets:
         raise ValueError("None of the cells of paper 4's ovarian pipeline was computed, so there is nothing to show.")
     sections = (
-        Section("ROC curves", pictures=(roc_picture(result, sets),), tables=(difference_table(result, sets),)),
+        Section("Differences of AUC", tables=(difference_table(result, sets),)),
         Section("Which inputs", corner(result, sets), (selection_table(result, sets), design_table(result, sets))),
         Section("What pruning costs", tables=(pruning_table(result, sets),)),
     )
     return Page(
+        answer=answer(result, sets),
         introduction=INTRODUCTION,
-        verdict=verdict(result, sets),
+        key_picture=roc_picture(result, sets),
+        findings=findings(result, sets),
         key_table=key_table(result, sets),
         sections=sections,
         methods=METHODS,
         result=result,
+        thumbnail=_thumbnail(result, sets),
+        group=TABLES_HEADING,
+        related=("reproduction", "paper4-dax"),
     )
+
+
+def _thumbnail(result: StudyResult, sets: Sequence[str]) -> Figure:
+    short = {"LS-SVM RBF": "RBF", "LR": "logistic"}
+    auc = {f"{SETS[s].split()[0]}, {w}": mean(of_set(result, s), m, "auc") for s in sets for m, w in short.items()}
+    return bars(auc, "AUC on selected inputs", form=".3f", own=[name for name in auc if name.endswith("RBF")])
 
 
 def _with_sd(numbers: Sequence[float], digits: int) -> str:
@@ -151,7 +165,7 @@ def design_table(result: StudyResult, sets: Sequence[str]) -> Table:
             cells = (sigma, _with_sd([o["gamma_eff"] for o in own], 1), f"{np.mean(distinct):.0f}", f"{corner}")
             rows.append(Row(f"  {model}", cells))
     return Table(
-        "What the evidence chose",
+        "What the evidence selects",
         ("", "σ (sd)", "γ_eff (sd)", "distinct rows", "interpolation"),
         tuple(rows),
         "Interpolation: randomisations in which γ went to the largest value that can be computed.",

@@ -1,18 +1,21 @@
-"""The page of prior sensitivity: what evidence, Bayes factors, posteriors and predictions owe to the prior."""
+"""The page of prior sensitivity: how evidence, Bayes factors, posteriors and predictions depend on the prior."""
 
 from __future__ import annotations
 
+from matplotlib.figure import Figure
+
+from reports.draw.thumbnail import bars
 from reports.frame.page import Page, Picture, Section
 from validation.harness import StudyResult
 
-from .answers import answers_of
+from .answers import Answer, answers_of
 from .figures import figure_evidence, figure_posteriors
-from .sentences import verdict
+from .sentences import answer, findings
 from .tables import control_table, key_table, moments_table
 
 INTRODUCTION = (
     "The evidence framework needs a prior of log μ, log ζ and log σ, or at least its widths. Every answer on this page "
-    "is an exact integral under one of several priors, so that the differences are what the answers owe to the prior."
+    "is an exact integral under one of several priors, so all differences between them come from the prior."
 )
 HOW = (
     "The kernel is K = exp(−|x − z|²/σ²). Weights and bias are integrated out in closed form, log μ, log ζ and log σ "
@@ -21,12 +24,20 @@ HOW = (
     "Predictions are averaged over the posterior. Where there is a test set they are compared and scored on it; "
     "otherwise they are compared at data and at midpoints of pairs. The log score is the mean log probability of the "
     "true class, or the log density of a Gaussian with predicted mean and standard deviation.",
-    "σ is held, in the columns that say so and in the control, where the evidence without Occam factor is largest.",
+    "In the columns that say “σ fixed” and in the control, σ is fixed where the evidence without Occam factor is "
+    "largest.",
 )
 
 
+def _thumbnail(reference: Answer, answers: list[Answer]) -> Figure:
+    """The largest changes of a prediction."""
+    changes = {a.name: a.change_from(reference) for a in answers if a is not reference and not a.endless}
+    shown = dict(sorted(changes.items(), key=lambda item: -item[1])[:4])
+    return bars(shown or {"none": 0.0}, "largest change of a prediction, by prior", form=".3f")
+
+
 def page(result: StudyResult) -> Page:
-    """What the answers owe to the prior."""
+    """How much the answers depend on the prior."""
     reference, answers, permuted = answers_of(result)
     data = result.data or {}
     used, n = reference.values["n_used"], data.get("n", reference.values["n_used"])
@@ -48,35 +59,32 @@ def page(result: StudyResult) -> Page:
                 ),
             ),
         ),
-        Section(
-            "Evidence and predictions",
-            pictures=(
-                Picture(
-                    "evidence",
-                    figure_evidence(reference, answers),
-                    "Three dot plots with one row for each prior: log evidence from the reference, log Bayes factor of "
-                    "the RBF kernel against the linear one, and the worst change of a prediction; the table at the top "
-                    "has the numbers.",
-                    "Left: the evidence counts the widths of the prior and moves with them. Middle: in a Bayes factor "
-                    "what the kernels share cancels; a change of sign is a change of mind. Right: predictions, with "
-                    "the change that `bayes_lssvm.trust` still calls good as a dotted line.",
-                ),
-            ),
-        ),
     ]
     if permuted:
         sections.append(
             Section(
                 "Where the data say nothing",
-                ("The targets in random order: what is left is the prior's.",),
+                ("With the targets in random order there is nothing to learn, and what remains is the prior.",),
                 tables=(control_table(permuted),),
             )
         )
     return Page(
+        answer=answer(reference, answers),
         introduction=INTRODUCTION + rows,
-        verdict=verdict(reference, answers, permuted),
+        findings=findings(reference, answers, permuted),
+        key_picture=Picture(
+            "evidence",
+            figure_evidence(reference, answers),
+            "Three dot plots with one row for each prior: log evidence from the reference, log Bayes factor of the RBF "
+            "kernel against the linear one, and the worst change of a prediction; the table has the numbers.",
+            "Left: the evidence depends on the width of the prior. Middle: in a Bayes factor what the kernels share "
+            "cancels; a change of sign is a change of mind. Right: predictions, with the change that "
+            "`bayes_lssvm.trust` still calls good as a dotted line.",
+        ),
         key_table=key_table(reference, answers),
         sections=tuple(sections),
         methods=HOW,
         result=result,
+        thumbnail=_thumbnail(reference, answers),
+        related=("evidence", "bayes-factors"),
     )

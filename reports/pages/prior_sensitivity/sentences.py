@@ -1,4 +1,4 @@
-"""What the answers owe to the prior, in sentences made from the numbers."""
+"""How much the answers depend on the prior, in sentences made from the numbers."""
 
 from __future__ import annotations
 
@@ -6,14 +6,61 @@ from collections.abc import Sequence
 
 from bayes_lssvm.comparison.words import kass_raftery
 from bayes_lssvm.trust import LIMITS
+from reports.frame.answer import Answer as PageAnswer
+from reports.frame.answer import State, graded
+from reports.frame.words import many
 
 from .answers import SYMBOLS, Answer, kind_of
 
 MOVED = 0.25  # posterior standard deviations by which a mean may move and count as the same
 
 
-def verdict(reference: Answer, answers: Sequence[Answer], permuted: Sequence[Answer]) -> tuple[str, ...]:
-    """What the answers owe to the prior, in sentences made from the numbers."""
+RULE = (
+    "The largest change of a prediction under any of the priors against the reference: holds up to the change that "
+    "`bayes_lssvm.trust` calls good, with care up to the one that it calls doubtful, fails beyond."
+)
+
+
+def badge(change: float, kind: str) -> State:
+    """From the largest change of a prediction; `kind` is "probability" or "regression"."""
+    return graded(change, *LIMITS[kind])
+
+
+def answer(reference: Answer, answers: Sequence[Answer]) -> PageAnswer:
+    """Do the answers depend on the prior?"""
+    others = [a for a in answers if a is not reference and not a.endless]
+    if not others:
+        return PageAnswer("with care", f"There is no answer to compare with that under {reference.name}.", (), RULE)
+    kind = kind_of(reference)
+    change = max(a.change_from(reference) for a in others)
+    state = badge(change, kind)
+    what = "no class probability moves" if kind == "probability" else "no prediction moves"
+    unit = "" if kind == "probability" else " standard deviations"
+    start = {
+        "holds": "Predictions hardly depend on the prior",
+        "with care": "Predictions depend a little on the prior",
+        "fails": "Predictions depend on the prior",
+    }[state]
+    low, high = (f(a.bayes_factor for a in (reference, *others)) for f in (min, max))
+    sign = ": even its sign depends on the prior" if low < 0.0 < high else ""
+    moved = sum(any(abs(a.moved_from(reference, name)) > MOVED for name in SYMBOLS) for a in others)
+    widths = [a.values["sigma"] for a in (reference, *others)]
+    return PageAnswer(
+        state,
+        f"{start}: {what} by more than {change:.3f}{unit} under {many(len(others), 'other prior')}.",
+        (
+            f"The selected kernel width lies between {min(widths):.3g} and {max(widths):.3g}.",
+            f"The log Bayes factor of the RBF against the linear kernel lies between {signed(low)} and {signed(high)} "
+            f"nats{sign}.",
+            f"Under {moved} of {many(len(others), 'prior')} a posterior mean moves by more than {MOVED:g} of its "
+            "standard deviation.",
+        ),
+        RULE,
+    )
+
+
+def findings(reference: Answer, answers: Sequence[Answer], permuted: Sequence[Answer]) -> tuple[str, ...]:
+    """How much the answers depend on the prior, in sentences made from the numbers."""
     whole = [a for a in answers if a is reference or not a.endless]
     rest = (*_endless([a for a in answers if a.endless]), *_control(permuted))
     if len(whole) < 2:
@@ -63,7 +110,7 @@ def _posterior(reference: Answer, answers: Sequence[Answer]) -> str:
     return (
         f"Under {len(many)} of the {len(answers) - 1} other priors a posterior mean moves by more than {MOVED:g} "
         f"standard deviations; the largest shift is that of {symbol} under {name} ({signed(worst)} sd). There the "
-        f"prior is part of the answer."
+        "prior is part of the answer."
     )
 
 
@@ -93,8 +140,8 @@ def _evidence(answers: Sequence[Answer]) -> str:
     held = [a.held_bayes_factor for a in answers]
     return (
         f"The log evidence itself runs from {signed(low.log_evidence)} ({low.name}) to {signed(high.log_evidence)} "
-        f"({high.name}), {high.log_evidence - low.log_evidence:.1f} nats, because it counts the prior's widths and its "
-        "place: compare kernels under one prior only. With σ held, where both kernels have the same parameters, the "
+        f"({high.name}), {high.log_evidence - low.log_evidence:.1f} nats, because it depends on the prior's width and "
+        "centre: compare kernels under one prior only. With σ fixed, where both kernels have the same parameters, the "
         f"Bayes factor moves by {max(held) - min(held):.2f} nats over the same priors."
     )
 
@@ -115,9 +162,10 @@ def _endless(answers: Sequence[Answer]) -> tuple[str, ...]:
         return ()
     count = f"{len(answers)} prior{'s' * (len(answers) > 1)}"
     return (
-        f"Under {count} the integral has no end in the range that is searched ({', '.join(a.name for a in answers)}): "
-        "as σ → ∞ the RBF kernel becomes a linear one, as γ → ∞ the data are interpolated, and where the data have no "
-        "objection only the prior could stop it. These answers are marked † and are not counted above.",
+        f"Under {count} the integral does not end within the range that is searched "
+        f"({', '.join(a.name for a in answers)}): as σ → ∞ the RBF kernel becomes a linear one, as γ → ∞ the data are "
+        "interpolated, and where the data do not rule this out only the prior could. These answers are marked † and "
+        "are left out above.",
     )
 
 

@@ -35,15 +35,15 @@ def key_table(reference: Answer, answers: Sequence[Answer]) -> Table:
         )
 
     kind = "worst ΔP" if kind_of(reference) == "probability" else "worst change, sd"
-    header = ("prior", "log evidence", "log B, σ free", "log B, σ held", "σ", kind, "log score")
+    header = ("prior", "log evidence", "log B, σ free", "log B, σ fixed", "σ", kind, "log score")
     note = (
-        f"log B: RBF against linear, with σ integrated out and with σ held at {reference.values['held_sigma']:.3f}. "
+        f"log B: RBF against linear, with σ integrated out and with σ fixed at {reference.values['held_sigma']:.3f}. "
         f"The column σ has the highest posterior density of log σ. Changes are from {reference.label} on all, which "
         "the other parameters have where one is named alone."
     )
     if any(a.endless for a in answers):
         note += " †: the integral is cut off at the end of the range that is searched."
-    return Table("What the answers owe to the prior", header, _grouped(answers, cells), note)
+    return Table("The answers under each prior", header, _grouped(answers, cells), note)
 
 
 def moments_table(answers: Sequence[Answer]) -> Table:

@@ -14,22 +14,22 @@ from reports.frame.page import Page, Picture, Row, Section, Table
 from validation.harness import StudyResult
 from validation.studies.section_7_1 import Design, RipleyStudy, from_record
 
-from .figures import figure_2, figure_3, figure_evidence
-from .sentences import verdict
+from .figures import figure_2, figure_3, figure_evidence, thumbnail
+from .sentences import answer, findings
 
 PAGE_NAME = "ripley"
 INTRODUCTION = (
-    "An LS-SVM with RBF kernel, designed by the evidence framework on 250 training points and judged on 1000 test "
-    "points, beside the numbers that Van Gestel et al. (2002) print. σ maximises the evidence with level 2 at its "
-    "maximum, once without the Occam factor and once by eq 5.3, which has it."
+    "An LS-SVM with RBF kernel is fitted by the evidence framework on 250 training points and tested on 1000 more. "
+    "Its numbers are compared with those that Van Gestel et al. (2002) print. The kernel width σ maximises the "
+    "evidence, once without the Occam factor and once by the formula (5.3), which includes it."
 )
 METHODS = (
     "Inputs are standardised by their training mean and standard deviation (N − 1 in the denominator); labels are −1 "
     "and +1. For each width μ and ζ are at the maximum of level 2; σ then maximises the evidence by either criterion.",
     "Test points are classified by the sign of the latent output (2.22) and by the moderated output (3.17). The "
-    "unbalanced test set has every negative three times and every positive once.",
+    "unbalanced test set contains every negative point three times and every positive one once.",
 )
-MAIN_HEADER = ("", "paper", "without Occam", "eq 5.3")
+MAIN_HEADER = ("", "paper", "no Occam", "eq (5.3)")
 SCORE_HEADER = ("moderated output", "log loss", "Brier", "% correct")
 SCORE_NAMES = {
     "class": "class centres (paper 0, 3.17)",
@@ -39,7 +39,7 @@ SCORE_NAMES = {
 
 
 def main_table(result: RipleyStudy) -> Table:
-    """The rows of section 7.1: what the paper prints, the design without Occam factor, the design by eq 5.3."""
+    """The rows of section 7.1: what the paper prints, the fit without Occam factor, the fit by eq 5.3."""
     printed, width = result.printed, f"prior widths {result.prior_sd:g}"
 
     def row(label: str, value: Callable[[Design], float], form: str, paper: float | None = None) -> Row:
@@ -68,7 +68,7 @@ def main_table(result: RipleyStudy) -> Table:
         row("log p(D | μ_MP, ζ_MP, σ)", lambda d: d.log_evidence_without_occam, ".4f"),
         row(f"log Occam factor, MacKay ({width})", lambda d: d.log_occam_factor, ".4f"),
         row(f"log Occam factor, Hessian ({width})", lambda d: d.log_occam_factor_hessian, ".4f"),
-        row("log evidence by 5.2 (MacKay)", lambda d: d.log_evidence, ".4f"),
+        row("log evidence with MacKay's Occam factor (5.2)", lambda d: d.log_evidence, ".4f"),
         row("log of eq 5.3 (relative)", lambda d: d.log_eq_5_3, ".4f"),
         Row(f"Test set, {result.n_test} points (% correct)"),
         share("sign of the latent output (2.22)", lambda d: d.accuracy_sign, printed.accuracy),
@@ -81,7 +81,7 @@ def main_table(result: RipleyStudy) -> Table:
 
 
 def score_table(result: RipleyStudy) -> Table:
-    """Log loss, Brier score and accuracy of the three moderated outputs on the test set, for both designs."""
+    """Log loss, Brier score and accuracy of the three moderated outputs on the test set, for both fits."""
     rows = []
     for design in result.designs:
         rows.append(Row(f"σ_MP = {design.sigma:.4f} ({design.criterion})"))
@@ -102,17 +102,17 @@ def pictures(result: RipleyStudy) -> tuple[Picture, Picture, Picture]:
             "Contour map of the probability of class +1 over the two inputs, with the 250 training points. A red "
             "region of high probability above, a blue one of low probability below, and a wavy 0.5 contour between "
             "them.",
-            "Figure 2. The heavy line is P = 0.5, the decision. Contours crowd together where the classes meet and "
-            "spread out where training points end: far from them the colours fade, because the classifier no longer "
-            "knows.",
+            "Figure 2 of the paper. The heavy line is P = 0.5, the decision. Contours crowd together where the classes "
+            "meet and spread out where the training points end: far from them the colours fade, because the "
+            "classifier no longer knows.",
         ),
         Picture(
             "figure_3",
             figure_3(result),
             "The same probability as a surface above the two inputs: a plateau near 1, a basin near 0, a steep wall "
             "between them, and a flat rim a little below one half all around.",
-            "Figure 3. The same as a surface. The wall between plateau and basin is steep where data are dense; the "
-            "rim, away from all data, levels off a little below ½ and not at 0 or 1.",
+            "Figure 3 of the paper. The same as a surface. The wall between plateau and basin is steep where data are "
+            "dense; the rim, away from all data, levels off a little below ½ and not at 0 or 1.",
         ),
         Picture(
             "evidence",
@@ -121,8 +121,8 @@ def pictures(result: RipleyStudy) -> tuple[Picture, Picture, Picture]:
             "Right, enlarged: the curve without Occam factor peaks on the line that marks the paper's value, the other "
             "one to the right of it.",
             "Evidence along σ. Left: both criteria have one broad maximum. Right, enlarged: the dotted line, the "
-            "paper's σ, stands on the maximum of the curve without the Occam factor; eq 5.3 peaks further right, and "
-            "the difference is worth a few thousandths of a nat.",
+            "paper's σ, stands on the maximum of the curve without the Occam factor; the formula (5.3) peaks further "
+            "right, and the difference is worth a few thousandths of a nat.",
         ),
     )
 
@@ -135,15 +135,19 @@ def page(result: StudyResult) -> Page:
     main, scores = main_table(found), score_table(found)
     return Page(
         name=PAGE_NAME,
+        answer=answer(found),
         introduction=INTRODUCTION,
-        verdict=verdict(found),
+        findings=findings(found),
+        key_picture=decision,
         key_table=main,
         sections=(
-            Section("The decision and its probability", pictures=(decision, surface)),
+            Section("The probability as a surface", pictures=(surface,)),
             Section("The evidence along σ", pictures=(evidence,)),
             Section("How good are the probabilities?", tables=(scores,)),
         ),
         methods=METHODS,
         result=result,
         printed=(main, scores),
+        thumbnail=thumbnail(found),
+        related=("evidence", "paper0-table1"),
     )

@@ -12,7 +12,19 @@ from matplotlib.contour import QuadContourSet
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-from reports.draw.style import BLACK, BLUE, DARK_BLUE, DARK_RED, DIVERGING, GREEN, GREY, VERMILION, WIDE, new_figure
+from reports.draw.style import (
+    BLACK,
+    BLUE,
+    DARK_BLUE,
+    DARK_RED,
+    DIVERGING,
+    GREEN,
+    GREY,
+    VERMILION,
+    WIDE,
+    new_figure,
+)
+from reports.draw.thumbnail import small
 from validation.studies.section_7_1 import EvidenceCurve, ProbabilityMap, RipleyStudy
 
 # contour levels, and where each one's label goes: on its line, away from the training points
@@ -132,10 +144,21 @@ def figure_evidence(study: RipleyStudy) -> Figure:
         return figure
 
 
+def thumbnail(study: RipleyStudy) -> Figure:
+    """The map of probabilities with the decision, small."""
+    with small() as (figure, axes):
+        probability_fill(axes, study.surface)
+        training_points(axes, study, size=7.0)
+        s = study.surface
+        axes.contour(s.x1, s.x2, s.probability, levels=[0.5], colors=BLACK, linewidths=1.6)
+        axes.set_axis_off()
+        return figure
+
+
 def _curves(axes: Axes, curve: EvidenceCurve, *, offset: bool) -> None:
     pairs = [
         (curve.without_occam, BLUE, "-", "without Occam factor"),
-        (curve.with_occam, VERMILION, "--", "with Occam factor (eq 5.3 + constant)"),
+        (curve.with_occam, VERMILION, "--", "with Occam factor (5.3), plus a constant"),
     ]
     for values, colour, line, label in pairs:
         shown = values - values.max() if offset else values

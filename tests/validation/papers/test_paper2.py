@@ -344,8 +344,8 @@ def test_pages(toys):
         assert {picture.name for picture in page.pictures} == {"differences", "decodings"}
         assert len(page.key_table.header) == 9
     page = page_usps.page(toys["paper2-usps"])
-    assert page.verdict[0] == "These are not the paper's digits: nothing is compared."
-    assert "3 members of" in page.verdict[1]
+    assert page.findings[0] == "These are not the paper's digits: nothing is compared."
+    assert "3 members of" in page.findings[1]
     mistakes = page.sections[-1].tables[0]
     digits = paper2_usps.digits("three")
     counts = [sum(int(cell) for cell in row.cells if cell != "·") for row in mistakes.rows]

@@ -365,6 +365,6 @@ def test_pages_are_drawn(toy):
         images = draw(page, dpi=60)
         text = as_html(page, images, command="x", record="x.json")
         assert len(images) == len(page.pictures) > 0
-        assert any(says in sentence for sentence in page.verdict)
-        assert "nan" not in " ".join(page.verdict)
+        assert any(says in sentence for sentence in page.findings)
+        assert "nan" not in " ".join(page.findings)
         assert str(escape(page.title)) in text

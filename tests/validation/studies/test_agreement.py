@@ -28,7 +28,7 @@ def test_a_comparison_at_toy_size_passes_its_checks(toy):
 
 def test_the_page_says_whether_they_agree(toy):
     shown = page(toy)
-    assert shown.verdict[0] == "All 3 comparisons agree with quadrature."
+    assert shown.findings[0] == "All 3 comparisons agree with quadrature."
     ways = ("weight space", "importance", "smc")
     assert [row.label for row in shown.key_table.rows] == [f"ripley linear, {way}" for way in ways]
     assert [row.cells[0] == "–" for row in shown.key_table.rows] == [False, True, True]
@@ -36,7 +36,7 @@ def test_the_page_says_whether_they_agree(toy):
     (check, *others) = toy.cells[0].checks
     failed = dataclasses.replace(toy.cells[0], checks=(dataclasses.replace(check, passed=False), *others))
     assert (
-        page(dataclasses.replace(toy, cells=(failed, *toy.cells[1:]))).verdict[0]
+        page(dataclasses.replace(toy, cells=(failed, *toy.cells[1:]))).findings[0]
         == "Not agreed: ripley linear, weight space."
     )
 

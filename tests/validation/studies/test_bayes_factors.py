@@ -52,8 +52,8 @@ def everywhere(exact, **changed):
     return {rung: {**exact, **changed.get(rung, {})} for rung in rungs}
 
 
-def verdict(numbers, errors=None):
-    return " ".join(page(made_up(numbers, errors)).verdict)
+def findings(numbers, errors=None):
+    return " ".join(page(made_up(numbers, errors)).findings)
 
 
 # --- the study -------------------------------------------------------------------------------------------------------
@@ -241,17 +241,17 @@ EXACT = {"rbf": -258.0, "linear-rbf": -254.5, "linear": -275.0}
 
 
 def test_the_verdict_when_nothing_flips():
-    said = verdict(everywhere(EXACT))
+    said = findings(everywhere(EXACT))
     assert "linear + RBF comes first, 3.50 nats before RBF: strong evidence" in said
-    assert "Eq 5.2, MacKay's error bars: chooses the same model" in said
+    assert "MacKay's Occam factor (5.2): chooses the same model" in said
     assert "no wording changes among 3 pairs" in said
     assert "All 3 sampled log evidences are within 3 standard errors of quadrature" in said
 
 
 def test_the_verdict_when_the_closed_form_flips():
     numbers = everywhere(EXACT, mackay={"rbf": -254.0})
-    said = verdict(numbers)
-    assert "Eq 5.2, MacKay's error bars: chooses RBF instead of linear + RBF" in said
+    said = findings(numbers)
+    assert "MacKay's Occam factor (5.2): chooses RBF instead of linear + RBF" in said
     assert "off by at most 4.00 nats" in said
     assert "the wording changes for 1 of 3 pairs (linear + RBF against RBF, strong for linear + RBF becomes" in said
     assert "Laplace over everything: chooses the same model" in said
@@ -267,7 +267,7 @@ def test_the_verdict_when_the_closed_form_flips():
 
 
 def test_sampled_figures_that_are_too_far_are_named():
-    said = verdict(everywhere(EXACT, nuts={"linear": -274.95}))
+    said = findings(everywhere(EXACT, nuts={"linear": -274.95}))
     assert (
         "2 of 3 sampled log evidences are within 3 standard errors of quadrature. Not so: linear by collapsed NUTS"
         in said
@@ -278,13 +278,13 @@ def test_sampled_figures_that_are_too_far_are_named():
 def test_missing_answers_are_said():
     numbers = everywhere(EXACT)
     del numbers["quadrature"]["linear"]
-    assert "There is no exact evidence of linear, which is left out" in verdict(numbers)
+    assert "There is no exact evidence of linear, which is left out" in findings(numbers)
     numbers = everywhere(EXACT)
     del numbers["laplace"]["rbf"]
-    assert "It has no answer for RBF." in verdict(numbers)
+    assert "It has no answer for RBF." in findings(numbers)
     with pytest.raises(ValueError, match="No model has an exact evidence"):
         page(made_up({"mackay": EXACT}))
-    assert "Nothing was sampled" in verdict({"quadrature": EXACT, "mackay": EXACT})
+    assert "Nothing was sampled" in findings({"quadrature": EXACT, "mackay": EXACT})
 
 
 def test_the_page_of_a_run(toy):
@@ -292,7 +292,7 @@ def test_the_page_of_a_run(toy):
     order = sorted(evidences(toy)["quadrature"].items(), key=lambda item: -item[1].value)
     assert [row.label for row in built.key_table.rows] == [MODELS[name].label for name, _ in order]
     assert built.key_table.rows[0].cells[0] == f"{order[0][1].value:.3f}".replace("-", "−")
-    text = " ".join(built.verdict)
+    text = " ".join(built.findings)
     assert f"By the exact evidence {MODELS[order[0][0]].label} comes first" in text
     assert "40 of the 250 points were used" in built.methods[0]
     for picture in built.pictures:

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from reports.draw.style import as_png
-from reports.pages.calibration import figure_nuts, grade, key_table, page, verdict
+from reports.pages.calibration import figure_nuts, findings, grade, key_table, page
 from validation.harness import Check, run
 from validation.registry import get_study
 from validation.studies.calibration import SCENARIOS, Record, Results, collect, evaluate, methods_of, rows_of
@@ -85,7 +85,7 @@ def test_a_missing_block_leaves_the_sets_that_all_methods_have(result):
     scenario = part.cell.settings["scenario"]
     lengths = {len(one.records) for one in shorter[scenario].values()}
     assert len(lengths) == 1
-    assert page(dataclasses.replace(result, cells=tuple(cells))).verdict
+    assert page(dataclasses.replace(result, cells=tuple(cells))).findings
 
 
 def record(index, status="ok", pit=0.5, **more):
@@ -108,7 +108,7 @@ def test_a_method_that_should_always_answer_is_checked():
 
 def test_the_page_has_a_verdict_tables_and_figures(shown, result):
     assert result.failed == ()
-    text = "\n".join(shown.verdict)
+    text = "\n".join(shown.findings)
     assert "The exact posterior (quadrature) is calibrated as far as 130 sets can tell" in text
     assert "MacKay's error bars: intervals of 90 % are too short" in text
     assert "have no mode" in text
@@ -150,11 +150,11 @@ def results(power, n=200):
 
 
 def test_the_verdict_flips_with_the_numbers():
-    right = verdict(results(1.0))
+    right = findings(results(1.0))
     assert right[0].startswith("The exact posterior (quadrature) is calibrated as far as 200 sets can tell: all 5")
-    wrong = verdict(results(3.0))
+    wrong = findings(results(3.0))
     assert wrong[0].startswith("The exact posterior (quadrature) is NOT calibrated: outside the 95 % band are log μ")
-    assert verdict(results(1.0, n=50))[0].endswith("50 sets are too few to test whether it is calibrated.")
+    assert findings(results(1.0, n=50))[0].endswith("50 sets are too few to test whether it is calibrated.")
 
 
 def closed(method, scale):
@@ -170,14 +170,14 @@ def test_error_bars_are_short_honest_or_wide():
     assert grade(closed("mackay", 1.2), "mackay") == "too short in 2 of 2 cases"
     assert grade(closed("mackay", 1.0), "mackay") == "honest within what chance allows"
     assert grade(closed("mackay", 0.8), "mackay") == "wider than they need be"
-    (sentence, *_) = verdict(closed("mackay", 1.2))
+    (sentence, *_) = findings(closed("mackay", 1.2))
     assert sentence.startswith("MacKay's error bars: intervals of 90 % are too short in 2 of 2 cases.")
     assert "log μ in 75 % (71–79)" in sentence
 
 
 def test_nuts_has_its_own_row_and_figure():
     own = {"nuts_known_20": {"nuts": Results("nuts", uniform(150, lost=10))}}
-    (sentence,) = verdict(own)
+    (sentence,) = findings(own)
     assert sentence.startswith("NUTS is calibrated")
     assert sentence.endswith("10 of its sets have no posterior and are left out.")
     rows = [row.label.strip() for row in key_table(own).rows]

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from reports.frame.html import draw
 from reports.pages.error_bars import distance_table, key_table, page
 from reports.pages.error_bars import figures as _figures
-from reports.pages.error_bars.bars import CLOSE, assemble, sampled_figures, verdict
+from reports.pages.error_bars.bars import CLOSE, assemble, findings, sampled_figures
 from validation.harness import Check, StudyData, load_data, run
 from validation.registry import get_study
 from validation.studies.error_bars import STUDY
@@ -182,7 +182,7 @@ def test_a_sampler_that_disagrees_fails_a_check():
 def test_the_page_of_the_toy_study(toy):
     made = page(toy)
     assert made.name == "error-bars"
-    text = " ".join(made.verdict)
+    text = " ".join(made.findings)
     assert "MacKay's error bars of log μ are off by more than 25 % for 1 of 4 kernels" in text
     assert "RBF, σ = 1.311, targets permuted (more than 10 times too wide" in text
     assert "25 sampled figures" in text
@@ -260,12 +260,12 @@ def test_the_verdict_on_mackay_flips_at_a_quarter(toy):
     fine = with_mackay_at(toy, "permuted", 1.0 + CLOSE - 0.01)
     assert (
         "MacKay's error bars of log μ are within 25 % of the exact ones for all 4 kernels (at worst 24 % off)."
-        in (verdict(fine)[0])
+        in (findings(fine)[0])
     )
-    wide = verdict(with_mackay_at(fine, "linear", 1.0 + CLOSE + 0.01))[0]
+    wide = findings(with_mackay_at(fine, "linear", 1.0 + CLOSE + 0.01))[0]
     assert "off by more than 25 % for 1 of 4 kernels: linear (" in wide
     assert "26 % too wide" in wide
-    narrow = verdict(with_mackay_at(fine, "linear", 0.5))[0]
+    narrow = findings(with_mackay_at(fine, "linear", 0.5))[0]
     assert "50 % too narrow" in narrow
     table = key_table(assemble(with_mackay_at(fine, "linear", 0.5)))
     row = next(r for r in table.rows if r.label == "  linear")
@@ -281,20 +281,20 @@ def with_z(result, z):
 
 def test_the_verdict_on_sampling_flips_at_three_standard_errors(toy):
     assert max(abs(f.z) for f in sampled_figures(toy)) < 3.0
-    assert verdict(toy)[3].startswith("All 25 sampled figures")
-    one = verdict(with_z(toy, -3.05))[3]
+    assert findings(toy)[3].startswith("All 25 sampled figures")
+    one = findings(with_z(toy, -3.05))[3]
     assert one.startswith("1 of 25 sampled figures")
     assert "the standard deviation of log μ by collapsed NUTS for linear" in one
     assert "3.0 standard errors)" in one or "3.1 standard errors)" in one
     assert "no more than chance explains" in one
-    assert "this is more than chance explains" in verdict(with_z(toy, 4.5))[3]
+    assert "this is more than chance explains" in findings(with_z(toy, 4.5))[3]
 
 
 def test_chains_that_failed_are_named(toy):
     bad = Check("R-hat", 1.3, 1.01, False, "R-hat of log_mu is 1.3.")
     broken = changed(toy, "linear.weight-space", lambda values: values, (bad,))
     assert broken.failed == (("linear.weight-space", "R-hat of log_mu is 1.3."),)
-    assert "The chains of linear.weight-space failed a check: do not rely on them." in verdict(broken)[3]
+    assert "The chains of linear.weight-space failed a check: do not rely on them." in findings(broken)[3]
     rows = distance_table(broken).rows
     assert [row.cells[-1] for row in rows if "weight-space" in row.label] == ["✗ no"]
     assert {row.cells[-1] for row in rows if "weight-space" not in row.label} == {"yes"}
@@ -310,12 +310,12 @@ def test_a_sampler_that_stopped_is_left_out_of_the_page(toy):
     )
     made = page(stopped)
     assert next(r for r in made.key_table.rows if r.label == "  linear").cells[3] == "–"
-    assert "20 sampled figures" in " ".join(made.verdict)
+    assert "20 sampled figures" in " ".join(made.findings)
     assert len(made.pictures) == 10
 
 
 def test_several_modes_are_named(toy):
-    assert len(verdict(toy)) == 4
+    assert len(findings(toy)) == 4
     two = changed(toy, "rbf-4.closed-forms", lambda values: values | {"n_modes": 2})
-    assert verdict(two)[-1].startswith("More than one mode: RBF, σ = 4 (2).")
+    assert findings(two)[-1].startswith("More than one mode: RBF, σ = 4 (2).")
     assert assemble(two)[1].n_modes == 2

@@ -13,7 +13,7 @@ from bayes_lssvm.linalg.spectrum import TridiagonalReduction
 from bayes_lssvm.marginal import laplace_evidence
 from reports.frame.html import draw
 from reports.pages.evidence import page
-from reports.pages.evidence.ladder import hills, ladder, loss, verdict
+from reports.pages.evidence.ladder import findings, hills, ladder, loss
 from validation.harness import Check, StudyData, load_data, run
 from validation.registry import get_study
 from validation.studies.evidence import PRIOR, RUNGS, STUDY
@@ -144,8 +144,8 @@ def test_the_page_of_the_toy_study(toy):
     assert made.name == "evidence"
     assert [row.label for row in made.key_table.rows] == [
         "best fit, no Occam factor",
-        "5.2 with MacKay's bars",
-        "5.2 with the Hessian",
+        "MacKay's Occam factor (5.2)",
+        "Occam factor by the Hessian",
         "Laplace with the prior",
         "importance sampling",
         "quadrature (exact)",
@@ -153,7 +153,7 @@ def test_the_page_of_the_toy_study(toy):
     chosen = toy["choice.mackay"].values
     assert made.key_table.rows[1].cells[0] == f"{chosen['sigma']:.5g}"
     assert made.key_table.rows[5].cells[2:] == ("0.0000", "–", "–")
-    text = " ".join(made.verdict)
+    text = " ".join(made.findings)
     assert f"the exact integral is largest at σ = {toy['choice.quadrature'].values['sigma']:.4g}" in text
     assert "The Occam factor: at the best width on the curve" in text
     assert "Sampled: the 1 estimate by NUTS and bridge sampling is within 3 standard errors of quadrature" in text
@@ -192,42 +192,47 @@ def with_points(result, change):
 
 def test_the_verdict_on_the_width_depends_on_the_loss(toy):
     assert loss(toy, "without_occam") < 0.1
-    assert "Little hangs on the choice of criterion here" in verdict(toy)[0]
+    assert "The choice of method matters little here" in findings(toy)[0]
     best = toy["choice.quadrature"].values["exact"]
     worse = changed(toy, lambda cell: cell.key == "choice.without_occam", lambda v: v | {"exact": best - 2.5})
-    said = verdict(worse)[0]
+    said = findings(worse)[0]
     assert "The choice of criterion matters" in said
     assert "(best fit, no Occam factor) loses 2.5 nats" in said
     edge = changed(toy, lambda cell: cell.key == "choice.laplace", lambda v: v | {"at_edge": True})
-    assert "At an end of the range, so perhaps beyond it: Laplace with the prior." in verdict(edge)[0]
+    assert (
+        "At the end of the range, so the true maximum may lie beyond it: Laplace with the prior." in findings(edge)[0]
+    )
     assert page(edge).key_table.rows[3].cells[0].endswith(" (edge)")
 
 
 def test_the_verdict_on_errors_flips_at_one_nat(toy):
-    assert "None of them exceeds 1 nat there." in verdict(toy)[1]
+    assert "None of them exceeds 1 nat." in findings(toy)[1]
 
     def shifted(point):
         values = point["log_evidence"]
         return point | {"log_evidence": values | {"mackay": values["quadrature"] + 1.2}}
 
-    said = verdict(with_points(toy, shifted))[1]
-    assert "5.2 with MacKay's bars: +1.20 at" in said
-    assert "enough to change the words for a Bayes factor: 5.2 with MacKay's bars." in said
+    said = findings(with_points(toy, shifted))[1]
+    assert "MacKay's Occam factor (5.2): +1.20 at" in said
+    assert "enough to change the reading of a Bayes factor: MacKay's Occam factor (5.2)." in said
 
 
 def test_the_verdict_tells_what_the_priors_centre_accounts_for(toy):
     centred = with_points(toy, lambda p: p | {"prior_offset": 0.0})
-    assert "not its centre" not in verdict(centred)[1]
+    assert "ignores where it is centred" not in findings(centred)[1]
     away = with_points(toy, lambda p: p | {"prior_offset": 3.25 if p["sigma"] == 10.0 else 0.0})
-    assert "at σ = 10, where the mode is farthest from it, that alone puts 5.2 3.25 nats too high." in verdict(away)[1]
+    assert (
+        "At σ = 10, where the mode is farthest from the centre, this alone makes it 3.25 nats too large."
+        in findings(away)[1]
+    )
 
 
 def test_the_verdict_on_modes(toy):
-    assert verdict(toy)[3].startswith("Modes: one for every width")
+    assert findings(toy)[3].startswith("Modes: one at every width")
     two = with_points(
         toy, lambda p: p | {"n_modes_posterior": 2, "missed_mass": 0.3} if p["sigma"] in (8.0, 10.0) else p
     )
-    said = verdict(two)[3]
+    said = findings(two)[3]
     assert "the posterior of (log μ, log ζ) has more than one at 2 widths from σ = 8 to 10" in said
     assert "up to 30 % of its mass" in said
 
@@ -239,11 +244,11 @@ def test_the_verdict_on_importance_sampling(toy):
             p | {"k_hat": 0.2, "log_evidence": p["log_evidence"] | {"importance": p["log_evidence"]["quadrature"]}}
         ),
     )
-    assert "k̂ is nowhere above 0.7" in verdict(fine)[4]
+    assert "k̂ is nowhere above 0.7" in findings(fine)[4]
     doubtful = with_points(fine, lambda p: p | {"k_hat": 0.9} if p["sigma"] == 8.0 else p)
-    assert "Its k̂ exceeds 0.7, so that it is not to be relied on, for σ = 8." in verdict(doubtful)[4]
+    assert "Its k̂ exceeds 0.7, so it cannot be relied on, for σ = 8." in findings(doubtful)[4]
     unknown = with_points(fine, lambda p: p | {"k_hat": None} if p["sigma"] == 10.0 else p)
-    assert "for σ = 10." in verdict(unknown)[4]
+    assert "for σ = 10." in findings(unknown)[4]
 
     def far(p):
         values = p["log_evidence"]
@@ -251,7 +256,7 @@ def test_the_verdict_on_importance_sampling(toy):
         return p | {"log_evidence": values | {"importance": away}} if p["sigma"] == 8.0 else p
 
     assert (
-        "beyond 3 at 1, where chance would put about 0.0, and farthest at σ = 8" in verdict(with_points(fine, far))[4]
+        "beyond 3 at 1, where chance would put about 0.0, and farthest at σ = 8" in findings(with_points(fine, far))[4]
     )
 
 
@@ -263,17 +268,17 @@ def test_the_verdict_on_sampling(toy):
             lambda v: v | {"z": z, "log_evidence": v["exact"] + z * v["error"]},
         )
 
-    assert verdict(at(2.9))[5].startswith("Sampled: the 1 estimate by NUTS and bridge sampling is within 3")
-    said = verdict(at(-3.5))[5]
+    assert findings(at(2.9))[5].startswith("Sampled: the 1 estimate by NUTS and bridge sampling is within 3")
+    said = findings(at(-3.5))[5]
     assert said.startswith("Sampled: 1 of 1 estimate")
     assert "σ = 1.311 by collapsed NUTS" in said
     assert "3.5 standard errors)" in said
     assert "more than chance explains" in said
     bad = Check("R-hat", 1.3, 1.01, False, "R-hat of log_mu is 1.3.")
     broken = changed(toy, lambda cell: cell.key == "collapsed-1.311", lambda v: v, (bad,))
-    assert "A check failed for collapsed-1.311: do not rely on these chains." in verdict(broken)[5]
+    assert "A check failed for collapsed-1.311: do not rely on these chains." in findings(broken)[5]
 
 
 def test_an_error_bar_wider_than_the_prior_is_told(toy):
     capped = with_points(toy, lambda p: p | {"occam": p["occam"] | {"capped": p["sigma"] == 10.0}})
-    assert "For σ between 10 and 10 an error bar is wider than the prior" in verdict(capped)[2]
+    assert "For σ between 10 and 10 an error bar is wider than the prior" in findings(capped)[2]

@@ -120,7 +120,9 @@ def test_every_number_of_the_key_table(made_up):
     table = page(made_up).key_table
     rows = {row.label.strip(): dict(zip(table.header[1:], row.cells, strict=True)) for row in table.rows if row.cells}
     exact = [math.log(probability(b if true else -b)) for b, true in zip(FACTORS["integrated"], FIRST, strict=True)]
-    names = dict(zip(METHODS, ("maximised", "eq 5.2", "Hessian", "Laplace", "integrated", "sampled"), strict=True))
+    names = dict(
+        zip(METHODS, ("maximised", "MacKay (5.2)", "Hessian", "Laplace", "integrated", "sampled"), strict=True)
+    )
     for method, factors in {**FACTORS, "sampled": SAMPLED}.items():
         true = FIRST[: len(factors)]
         p = [probability(b) for b in factors]
@@ -166,7 +168,7 @@ def test_scores_by_the_number_of_points_and_the_sentences(made_up):
     assert "in 100 % of 8 simulated sets" in shown.introduction  # the sign of each integrated factor is right
     promised = np.mean([max(probability(b), probability(-b)) for b in FACTORS["mackay"]])
     assert f"({promised:.2f}, and 62 %)" in shown.introduction
-    assert "0.100 nats at the median and 0.10 at most" in shown.verdict[-1]
+    assert "0.100 nats at the median and 0.10 at most" in shown.findings[-1]
 
 
 def test_the_diagram_has_the_shares_of_its_bins(made_up):

@@ -384,7 +384,7 @@ def test_the_diagram_draws_ranks_names_and_groups_where_they_are():
 
 def test_the_page_says_losses_as_clearly_as_wins(tmp_path):
     shown = page(made_up())
-    text = " ".join(shown.verdict)
+    text = " ".join(shown.findings)
     assert "is second of 4 methods by average rank (2.33); the best is SVC + Platt (1.67)" in text
     assert re.search(
         r"log loss is \d+ % above that of SVC \+ Platt, the best of kernel methods and logistic regression", text
@@ -407,7 +407,7 @@ def test_the_page_says_losses_as_clearly_as_wins(tmp_path):
 
 def test_a_win_everywhere_is_said_too():
     levels = {name: {**own, "ours": 0.1} for name, own in LEVELS.items()}
-    text = " ".join(page(made_up(levels)).verdict)
+    text = " ".join(page(made_up(levels)).findings)
     assert "is first of 4 methods by average rank (1.00)" in text
     assert "the best is" not in text
     assert "on 3 of 3 sets. " in text
@@ -445,7 +445,7 @@ def test_cells_of_other_rows_are_refused():
 def test_the_toy_study_has_a_page(toy, tmp_path):
     shown = page(toy)
     assert len(shown.key_table.rows) == 2
-    assert "within 1.10 of logistic regression on" in " ".join(shown.verdict)
+    assert "within 1.10 of logistic regression on" in " ".join(shown.findings)
     assert "size 'toy'" in " ".join(p for s in shown.sections for p in s.paragraphs)
     assert write_page(shown, tmp_path, command="").is_file()
 

@@ -18,7 +18,7 @@ from reports.pages.laplace_reference.posteriors import (
     rank_correlation,
     z_scores,
 )
-from reports.pages.laplace_reference.sentences import verdict
+from reports.pages.laplace_reference.sentences import findings
 from validation.harness import Cell, FinishedCell, StudyResult, run
 from validation.studies.laplace_reference import STUDY, problem_of, truth_of
 
@@ -125,7 +125,7 @@ def test_no_mode_is_an_error_and_a_warning():
 
 
 def test_the_sentences_follow_the_numbers(result):
-    said = " ".join(verdict(posteriors_of(result)))
+    said = " ".join(findings(posteriors_of(result)))
     assert "within 0.5 nats on 3 of 4 reference posteriors" in said
     assert "its largest −2.00 (caught)" in said
     assert "on the 3 posteriors where it is at most 0.5 nats the error is at most 0.90" in said
@@ -158,4 +158,4 @@ def test_the_smallest_study_runs_and_makes_its_page(tmp_path):
     (cell,) = found.cells
     assert cell.values["laplace"] == pytest.approx(laplace_error(5, 1), abs=1e-6)
     assert cell.values["believed"] is None or abs(cell.values["believed"]) < 0.1
-    assert "of 1 simulated posteriors" in page(found).verdict[0]
+    assert "of 1 simulated posteriors" in page(found).findings[0]

@@ -46,12 +46,12 @@ def test_the_page_says_what_the_cells_hold(toy):
         assert float(row.cells[4]) == pytest.approx(100 - by_key[key]["accuracy"], abs=0.006)
         assert float(row.cells[5]) == pytest.approx(by_key[key]["log_loss"], abs=6e-5)
     off = by_key["waveform.20"]["log_evidence"] - by_key["waveform.exact"]["log_evidence"]
-    assert f"{off:+.1f}".replace("-", "−") in made.verdict[0]
+    assert f"{off:+.1f}".replace("-", "−") in made.findings[0]
     name, value = best_rival(toy.cells[3:], "waveform", 20, "log_loss")
     losses = {method: by_key[f"waveform.20.{method}"]["log_loss"] for method in ("logistic", "ridge")}
     assert (name, value) == (min(losses, key=losses.get), min(losses.values()))
     beaten = by_key["waveform.20.ours"]["log_loss"] <= value
-    assert f"log loss in {int(beaten)}" in made.verdict[-1]
+    assert f"log loss in {int(beaten)}" in made.findings[-1]
 
 
 def test_enough_landmarks():

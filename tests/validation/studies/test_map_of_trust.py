@@ -20,7 +20,7 @@ from bayes_lssvm.trust import LIMITS, trust
 from reports.draw.style import as_png
 from reports.pages.map_of_trust import page
 from reports.pages.map_of_trust.figures import figure_map, outline
-from reports.pages.map_of_trust.sentences import threshold_words, verdict
+from reports.pages.map_of_trust.sentences import findings, threshold_words
 from reports.pages.map_of_trust.spots import Spot, problems_of, spots_of, thresholds
 from reports.pages.map_of_trust.tables import key_table
 from validation.harness import run
@@ -180,15 +180,15 @@ def test_the_toy_map_rests_on_checked_integrals(result):
 
 
 def test_the_page_has_a_verdict_a_map_and_words(shown, result):
-    text = "\n".join(shown.verdict)
+    text = "\n".join(shown.findings)
     assert "signal-to-noise" in text
     assert "Without signal level 2 has no mode" in text
     assert [picture.name for picture in shown.pictures] == ["map", "errors", "error_bars"]
     assert all(len(picture.alt) > 60 and len(picture.caption) > 60 for picture in shown.pictures)
     assert shown.result is result
     headings = [row.label for row in shown.key_table.rows if not row.cells]
-    assert headings == ["d = 2, σ = 1", "d = 2, σ = 4", "d = 2, σ = 1 taken for 8"]
-    assert "With a kernel taken for 8 times as wide as it is" in text
+    assert headings == ["d = 2, σ = 1", "d = 2, σ = 4", "d = 2, true σ = 1, fitted with σ = 8"]
+    assert "Fitted with a kernel 8 times as wide as the true one" in text
     with Image.open(io.BytesIO(as_png(shown.pictures[0].figure, dpi=60))) as image:
         assert image.width >= 400
 
@@ -216,31 +216,33 @@ def made_up(share, *, mackay=0.1, hessian=0.0, n_modes=1, assumed=1.0):
 
 
 def test_the_verdict_flips_with_the_numbers():
-    nowhere = verdict(made_up(lambda n, snr: 0.8))
+    nowhere = findings(made_up(lambda n, snr: 0.8))
     assert nowhere[0].startswith("Nowhere on this map")
-    assert nowhere[2] == "d = 2, σ = 1: every check is good nowhere; the evidence by 5.2 is within 0.5 nats nowhere."
+    assert nowhere[2] == "d = 2, σ = 1: every check is good nowhere; the evidence (5.2) is within 0.5 nats nowhere."
     assert nowhere[-1].endswith("other than d = 2, σ = 1, where even N = 1000 is not enough.")
-    some = verdict(made_up(lambda n, snr: 1.0 if n >= 100 and snr >= 1 else 0.5))
+    some = findings(made_up(lambda n, snr: 1.0 if n >= 100 and snr >= 1 else 0.5))
     assert "4 of the 9 cells" in some[0]
     assert "at least 1 and N of at least 100" in some[0]
     assert "every check is good from N = 100 at ratios 1 and 10; the ev" in some[2]
     assert some[-1].endswith("in 90 % of the sets of every problem from N = 100 on.")
-    everywhere = verdict(made_up(lambda n, snr: 1.0))
+    everywhere = findings(made_up(lambda n, snr: 1.0))
     assert "9 of the 9 cells" in everywhere[0]
     assert any("has one mode on every set" in sentence for sentence in everywhere)
-    assert any("two modes or more in 100" in s for s in verdict(made_up(lambda n, snr: 1.0, n_modes=2)))
+    assert any("two modes or more in 100" in s for s in findings(made_up(lambda n, snr: 1.0, n_modes=2)))
     assert not any("too large" in sentence for sentence in everywhere)
-    off = [s for s in verdict(made_up(lambda n, snr: 1.0, hessian=0.7)) if "too large" in s]
-    assert off[0].startswith("At signal-to-noise 10 and N ≥ 100, 5.2 is 0.70 nats too large at the median even with")
+    off = [s for s in findings(made_up(lambda n, snr: 1.0, hessian=0.7)) if "too large" in s]
+    assert off[0].startswith(
+        "At signal-to-noise 10 and N ≥ 100 the evidence (5.2) is 0.70 nats too large at the median, even"
+    )
 
 
 def test_a_mistaken_kernel_has_its_own_sentence():
     right, wrong = made_up(lambda n, snr: 1.0), made_up(lambda n, snr: 0.0, n_modes=2, assumed=4.0)
-    assert not any("taken for" in sentence for sentence in verdict(right))
-    (sentence,) = [s for s in verdict([*right, *wrong]) if s.startswith("With a kernel taken for 4 times as wide")]
+    assert not any("Fitted with" in sentence for sentence in findings(right))
+    (sentence,) = [s for s in findings([*right, *wrong]) if s.startswith("Fitted with a kernel 4 times as wide")]
     assert "two modes or more in 100 % of the sets and every check is good in 0 %" in sentence
-    assert "at N = 1000 5.2 is off by a median of 2.0 nats" in sentence
-    assert list(problems_of([*right, *wrong])) == ["d = 2, σ = 1", "d = 2, σ = 1 taken for 4"]
+    assert "at N = 1000 the evidence (5.2) is off by a median of 2.0 nats" in sentence
+    assert list(problems_of([*right, *wrong])) == ["d = 2, σ = 1", "d = 2, true σ = 1, fitted with σ = 4"]
 
 
 def test_a_mistaken_kernel_sees_the_same_data():
@@ -289,4 +291,4 @@ def test_cells_that_failed_are_left_out(result):
     broken = dataclasses.replace(result.cells[0], values={}, error="It broke.")
     partial = dataclasses.replace(result, cells=(broken, *result.cells[1:]))
     assert len(spots_of(partial)) == len(result.cells) - 1
-    assert page(partial).verdict
+    assert page(partial).findings

@@ -154,7 +154,7 @@ def test_the_page_of_a_run(toy, points):
     assert built.key_table.rows[0].cells[0] == f"{own.accuracy:.3f}"
     assert built.key_table.rows[0].cells[3] == f"{own.brier:.4f}"
     worst = np.abs(np.array(toy["plug-in"].values["test"]) - np.array(toy["mu-zeta-sigma"].values["test"])).max()
-    assert f"moves P by at most {worst:.3f} at a test point" in built.verdict[0]
+    assert f"moves P by at most {worst:.3f} at a test point" in built.findings[0]
     assert "40 points, chosen from the 250 of the training part, spread over the classes" in built.methods[0]
     assert "100 points, chosen from the 1000 of the data set's own test part" in built.methods[0]
     assert [p.name for p in built.pictures] == ["maps", "differences", "reliability"]
@@ -165,7 +165,7 @@ def test_the_page_of_a_run(toy, points):
 
 
 def test_the_verdict_when_nothing_differs():
-    said = page(made_up(some_data(n=240), {})).verdict
+    said = page(made_up(some_data(n=240), {})).findings
     assert said[0].startswith("Fixing the hyperparameters changes little here")
     assert "agrees with quadrature at all 80 test points" in said[1]
     assert any(s.startswith("No method's log score differs") for s in said)
@@ -174,7 +174,7 @@ def test_the_verdict_when_nothing_differs():
 def test_the_verdict_when_methods_differ():
     shift = {"plug-in": (1.0, 1.5, None), "nuts": (1.0, 0.4, 1e-3), "bernoulli": (1.0, -6.0, 0.01)}
     built = page(made_up(some_data(n=240), shift))
-    said = built.verdict
+    said = built.findings
     assert said[0].startswith("Fixing the hyperparameters changes probabilities that matter here")
     assert "With μ and ζ integrated out and σ alone fixed, 0.000 of that remains" in said[0]
     assert "is farther from quadrature than three Monte-Carlo standard errors at" in said[1]
@@ -213,4 +213,4 @@ def test_methods_that_failed_are_left_out():
     )
     built = page(replace(result, cells=cells))
     assert [row.label for row in built.key_table.rows] == [LABELS[m] for m in METHODS if m != "bernoulli"]
-    assert not any("Bernoulli" in s for s in built.verdict)
+    assert not any("Bernoulli" in s for s in built.findings)

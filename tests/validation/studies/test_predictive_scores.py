@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reports.pages.predictive_scores import page, verdict
+from reports.pages.predictive_scores import findings, page
 from validation.harness import run
 from validation.harness.scores import BinaryScores, Gain
 from validation.studies.predictive_scores import STUDY, Comparison, comparisons, split
@@ -45,12 +45,12 @@ def test_the_page_has_both_classifiers_and_the_gain(toy):
     labels = [row.label.strip() for row in shown.key_table.rows]
     assert labels == ["ripley, 1 test set", "plug-in", "fully Bayesian"]
     assert shown.key_table.rows[2].cells[-1].startswith("+0.00")
-    assert shown.verdict[0].endswith("on one test set, which has no error bar.")
+    assert shown.findings[0].endswith("on one test set, which has no error bar.")
 
 
 def test_the_verdict_follows_the_numbers():
     def said(mean, error):
-        (sentence,) = verdict([Comparison("a", "fully Bayesian", 10, BinaryScores(0, 0, 0, 0), Gain(mean, error))])
+        (sentence,) = findings([Comparison("a", "fully Bayesian", 10, BinaryScores(0, 0, 0, 0), Gain(mean, error))])
         return sentence
 
     assert "clearly better" in said(0.01, 0.002)

@@ -18,7 +18,7 @@ from bayes_lssvm.priors import Box, HyperPrior, Normal, hyper_prior_from_dict
 from reports.draw.style import as_png
 from reports.pages.prior_sensitivity import page
 from reports.pages.prior_sensitivity.answers import Answer, answers_of
-from reports.pages.prior_sensitivity.sentences import verdict
+from reports.pages.prior_sensitivity.sentences import findings
 from reports.pages.prior_sensitivity.tables import key_table
 from validation.harness import StudyData, load_data, run
 from validation.ladder import spread_rows
@@ -161,7 +161,7 @@ def test_real_targets_without_a_test_set(regression, tmp_path):
     assert values["log_score"] is None
     assert len(values["predicted_mean"]) == len(values["predicted_sd"]) > 50
     shown = page(found)
-    assert "standard deviations (under" in shown.verdict[0]
+    assert "standard deviations (under" in shown.findings[0]
     assert "worst change, sd" in shown.key_table.header
 
 
@@ -176,7 +176,7 @@ def test_data_are_needed(tmp_path):
 def test_the_page_opens_with_a_verdict_from_the_numbers(result):
     assert result.failed == ()
     shown = page(result)
-    text = "\n".join(shown.verdict)
+    text = "\n".join(shown.findings)
     assert "Predictions depend on the prior a little: no probability moves by more than 0.0" in text
     assert "Of 250 rows 80 were used" in shown.introduction
     assert "log Bayes factor of the RBF kernel against the linear one is between −" in text
@@ -205,18 +205,18 @@ def answer(label, *, rbf=-100.0, linear=-120.0, mean=0.0, sigma=1.3, p=0.5, scor
 
 def test_the_verdict_flips_with_the_numbers():
     reference = answer("A")
-    same = verdict(reference, [reference, answer("B", p=0.52, mean=0.1)], [])
+    same = findings(reference, [reference, answer("B", p=0.52, mean=0.1)], [])
     assert same[0].startswith(
         "Predictions hardly depend on the prior: no probability moves by more than 0.020 (under B"
     )
     assert "The data determine the hyperparameters" in same[1]
     assert "“very strong” by Kass and Raftery's scale under every prior" in same[3]
-    other = verdict(reference, [reference, answer("B", p=0.9, mean=-2.0, rbf=-117.0)], [])
+    other = findings(reference, [reference, answer("B", p=0.9, mean=-2.0, rbf=-117.0)], [])
     assert other[0].startswith("Predictions depend on the prior: no probability moves by more than 0.400")
     assert "Under 1 of the 1 other priors" in other[1]
     assert "log μ under B on all (−4.00 sd)" in other[1]
     assert "the wording of Kass and Raftery's scale depends on the prior, “strong” to “very strong”" in other[3]
-    sign = verdict(reference, [reference, answer("B", rbf=-121.0)], [])
+    sign = findings(reference, [reference, answer("B", rbf=-121.0)], [])
     assert "even its sign depends on the prior" in sign[3]
     assert len(same) == len(sign)
 
@@ -225,11 +225,11 @@ def test_an_integral_without_an_end_is_told_apart():
     """Its numbers are those of the range that was searched, so that no verdict rests on them."""
     reference = answer("A")
     answers = [reference, answer("B", p=0.9, rbf=-121.0, tail=0.4)]
-    said = verdict(reference, [*answers, answer("C")], [])
+    said = findings(reference, [*answers, answer("C")], [])
     assert said[0].startswith("Predictions hardly depend on the prior")
     assert "under every prior" in said[3]
     assert said[-1].startswith("Under 1 prior the integral has no end in the range that is searched (B on all)")
-    assert verdict(reference, answers, [])[0] == "There is no answer to compare with that under A on all."
+    assert findings(reference, answers, [])[0] == "There is no answer to compare with that under A on all."
     table = key_table(reference, answers)
     assert [row.label.strip() for row in table.rows] == ["All log parameters", "A", "B †"]
     assert "†" in table.note
@@ -254,9 +254,9 @@ def test_a_wide_prior_on_linear_data_is_integrated_to_its_end():
 
 def test_the_control_says_what_the_prior_does():
     reference = answer("A")
-    control = verdict(reference, [reference, answer("B")], [answer("A", sd_mu=0.6), answer("B", sd_mu=5.5)])
+    control = findings(reference, [reference, answer("B")], [answer("A", sd_mu=0.6), answer("B", sd_mu=5.5)])
     assert "0.60 under A on all and 5.50 under B on all" in control[-1]
-    assert len(control) == len(verdict(reference, [reference, answer("B")], [])) + 1
+    assert len(control) == len(findings(reference, [reference, answer("B")], [])) + 1
 
 
 def test_the_table_marks_the_reference(result):

@@ -99,5 +99,5 @@ def test_the_page_says_what_the_numbers_are(toy, compared):
     assert row.cells[:2] == ("25", f"{total:.2f}".replace("-", "−"))
     assert row.cells[2] == f"{compared.values.latent.sum() - total:+.2f}".replace("-", "−")
     assert int(row.cells[5]) == (compared.values.k_latent > compared.good_k).sum()
-    assert any("It fails most on diabetes, 25 rows" in sentence for sentence in shown.verdict)
+    assert any("It fails most on diabetes, 25 rows" in sentence for sentence in shown.findings)
     assert [picture.name for picture in shown.pictures] == ["leverage"]

@@ -172,6 +172,6 @@ def table(result: StudyResult) -> ReproducedTable:
 
 
 _NOT_PUBLIC = (
-    "The ovarian data of paper 4 are not public: its pipeline is run on other data, whose figures have none in the "
-    "paper to stand against."
+    "The ovarian data of paper 4 are not public: its pipeline is run on other data, for which the paper "
+    "prints nothing to compare with."
 )

@@ -11,7 +11,7 @@ from bayes_lssvm.comparison.words import kass_raftery
 from validation.harness import StudyResult
 
 ANALYTIC = {
-    "mackay": "eq 5.2, MacKay's error bars",
+    "mackay": "MacKay's Occam factor (5.2)",
     "hessian": "exact Hessian over μ and ζ",
     "laplace": "Laplace over everything",
 }

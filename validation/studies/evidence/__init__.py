@@ -164,7 +164,7 @@ def _cell(key: str, settings: dict[str, Any]) -> Cell:
 
 STUDY = Study(
     name="evidence",
-    title="The evidence along σ",
+    title="The evidence and the kernel width",
     cells=cells,
     compute=compute,
     version=2,

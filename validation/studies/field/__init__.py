@@ -126,7 +126,7 @@ def _bins(confidence: Array, correct: AnyArray) -> dict[str, Array]:
 
 STUDY = Study(
     name="field",
-    title="Are the defaults good for a user's own data?",
+    title="How good are the defaults on many data sets?",
     cells=cells,
     compute=compute,
     needs_data=False,

@@ -77,7 +77,7 @@ def compute(cell: Cell, data: StudyData) -> CellResult:
 
 STUDY = Study(
     name="moderated-output",
-    title="The moderated output",
+    title="Class probabilities by the moderated output",
     cells=cells,
     compute=compute,
     version=2,
