@@ -32,7 +32,7 @@ def answer(spots: Sequence[Spot]) -> Answer:
     if good:
         verdict = (
             f"The closed forms are fully reliable in only {len(good)} of {len(spots)} settings, all with at least "
-            f"{min(s.n for s in good)} points and a clear signal."
+            f"{min(s.n for s in good)} points and a signal-to-noise ratio of {min(s.snr for s in good):g}."
         )
         if len(good) >= ENOUGH * len(spots):
             verdict = f"The closed forms are fully reliable in {len(good)} of {len(spots)} settings."

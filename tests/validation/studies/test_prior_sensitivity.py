@@ -180,7 +180,7 @@ def test_the_page_opens_with_a_verdict_from_the_numbers(result):
     assert "Predictions depend on the prior a little: no probability moves by more than 0.0" in text
     assert "Of 250 rows 80 were used" in shown.introduction
     assert "log Bayes factor of the RBF kernel against the linear one is between −" in text
-    assert [picture.name for picture in shown.pictures] == ["posteriors", "evidence"]
+    assert [picture.name for picture in shown.pictures] == ["evidence", "posteriors"]
     assert all(len(picture.alt) > 60 and len(picture.caption) > 60 for picture in shown.pictures)
     assert {row.label for row in shown.key_table.rows if not row.cells} == {
         "All log parameters", "log μ alone", "log ζ alone", "log σ alone",
