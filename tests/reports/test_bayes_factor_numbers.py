@@ -103,7 +103,7 @@ def test_log_bayes_factors_have_their_sign_and_their_error(built):
 
 
 def test_the_heat_map_shows_row_against_column(built):
-    axes = built.sections[0].pictures[0].figure.axes[0]
+    axes = built.key_picture.figure.axes[0]
     image = axes.images[0].get_array().filled(np.nan)
     for i, row in enumerate(ORDER):
         for j, column in enumerate(ORDER):

@@ -50,8 +50,8 @@ def page(result: StudyResult) -> Page:
 
 
 RULE = (
-    "The largest error of the log evidence with MacKay's Occam factor (5.2) over all widths: holds up to 0.5 nats, with "
-    "care up to 1 nat, fails beyond."
+    "The largest error of the log evidence with MacKay's Occam factor (5.2) over all widths: holds up to 0.5 nats, "
+    "with care up to 1 nat, fails beyond."
 )
 
 

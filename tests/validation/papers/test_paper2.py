@@ -361,7 +361,7 @@ def test_digits_are_compared_within_the_stated_points(toys):
         ),
     )
     found = {"hamming": {"accuracy": 95.89}, "bayes": {"accuracy": 93.9}}
-    hamming, bayes, _ = page_usps._verdict(posed, found)
+    hamming, bayes, _ = page_usps._findings(posed, found)
     assert "+0.69 points is within 0.7 points" in hamming
     assert "−0.80 points is outside 0.7 points" in bayes
 

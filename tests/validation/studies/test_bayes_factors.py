@@ -256,14 +256,14 @@ def test_the_verdict_when_the_closed_form_flips():
     assert "the wording changes for 1 of 3 pairs (linear + RBF against RBF, strong for linear + RBF becomes" in said
     assert "Laplace over everything: chooses the same model" in said
     built = page(made_up(numbers))
-    (flips,) = [s for s in built.sections if s.heading == "Where the wording flips"]
+    (flips,) = [s for s in built.sections if s.heading == "Where the wording changes"]
     assert [row.label for row in flips.tables[0].rows] == ["linear + RBF against RBF"]
-    heat = built.sections[0].pictures[0]
+    heat = built.key_picture
     assert len(heat.figure.axes[0].patches) == 1  # one frame
     assert "A frame marks the pairs" in heat.caption
     calm = page(made_up(everywhere(EXACT)))
-    assert len(calm.sections[0].pictures[0].figure.axes[0].patches) == 0
-    assert "For no pair" in calm.sections[0].pictures[0].caption
+    assert len(calm.key_picture.figure.axes[0].patches) == 0
+    assert "For no pair" in calm.key_picture.caption
 
 
 def test_sampled_figures_that_are_too_far_are_named():
@@ -301,7 +301,7 @@ def test_the_page_of_a_run(toy):
         assert len(stream.getvalue()) > 5000
         assert picture.alt
         assert picture.caption
-    heat = built.sections[0].pictures[0].figure.axes[0]
+    heat = built.key_picture.figure.axes[0]
     shown = [t.get_text() for t in heat.texts]
     first, second = (name for name, _ in order[:2])
     mackay = evidences(toy)["mackay"]

@@ -112,7 +112,7 @@ def test_the_page_has_a_verdict_tables_and_figures(shown, result):
     assert "The exact posterior (quadrature) is calibrated as far as 130 sets can tell" in text
     assert "MacKay's error bars: intervals of 90 % are too short" in text
     assert "have no mode" in text
-    assert [picture.name for picture in shown.pictures] == ["ranks", "ecdf", "coverage"]
+    assert [picture.name for picture in shown.pictures] == ["coverage", "ranks", "ecdf"]
     assert all(len(picture.alt) > 60 and len(picture.caption) > 60 for picture in shown.pictures)
     assert shown.key_table.rows[0].label == "known kernel, N = 20, 100 sets"
     assert [table.title for table in shown.sections[-1].tables] == ["Known kernel, N = 20", "Known kernel, N = 100"]
@@ -169,7 +169,7 @@ def closed(method, scale):
 def test_error_bars_are_short_honest_or_wide():
     assert grade(closed("mackay", 1.2), "mackay") == "too short in 2 of 2 cases"
     assert grade(closed("mackay", 1.0), "mackay") == "honest within what chance allows"
-    assert grade(closed("mackay", 0.8), "mackay") == "wider than they need be"
+    assert grade(closed("mackay", 0.8), "mackay") == "wider than necessary"
     (sentence, *_) = findings(closed("mackay", 1.2))
     assert sentence.startswith("MacKay's error bars: intervals of 90 % are too short in 2 of 2 cases.")
     assert "log μ in 75 % (71–79)" in sentence

@@ -154,7 +154,7 @@ def test_the_page_of_the_toy_study(toy):
     assert made.key_table.rows[1].cells[0] == f"{chosen['sigma']:.5g}"
     assert made.key_table.rows[5].cells[2:] == ("0.0000", "–", "–")
     text = " ".join(made.findings)
-    assert f"the exact integral is largest at σ = {toy['choice.quadrature'].values['sigma']:.4g}" in text
+    assert f"the exact evidence is largest at σ = {toy['choice.quadrature'].values['sigma']:.4g}" in text
     assert "The Occam factor: at the best width on the curve" in text
     assert "Sampled: the 1 estimate by NUTS and bridge sampling is within 3 standard errors of quadrature" in text
     assert [picture.name for picture in made.pictures] == ["curves", "errors", "occam", "modes"]
@@ -196,7 +196,7 @@ def test_the_verdict_on_the_width_depends_on_the_loss(toy):
     best = toy["choice.quadrature"].values["exact"]
     worse = changed(toy, lambda cell: cell.key == "choice.without_occam", lambda v: v | {"exact": best - 2.5})
     said = findings(worse)[0]
-    assert "The choice of criterion matters" in said
+    assert "The choice of method matters" in said
     assert "(best fit, no Occam factor) loses 2.5 nats" in said
     edge = changed(toy, lambda cell: cell.key == "choice.laplace", lambda v: v | {"at_edge": True})
     assert (
@@ -234,7 +234,7 @@ def test_the_verdict_on_modes(toy):
     )
     said = findings(two)[3]
     assert "the posterior of (log μ, log ζ) has more than one at 2 widths from σ = 8 to 10" in said
-    assert "up to 30 % of its mass" in said
+    assert "the modes that it leaves out hold up to 0.30 times as much posterior mass" in said
 
 
 def test_the_verdict_on_importance_sampling(toy):

@@ -75,7 +75,7 @@ def test_evidences_are_those_of_the_library():
 def test_the_smallest_study_runs_and_makes_its_page(tmp_path):
     result = run(STUDY, None, size="toy", folder=tmp_path, progress=False)
     assert not result.failed
-    assert page(result).introduction.startswith(("Yes: ", "No: "))
+    assert page(result).findings[0].startswith(("Yes: ", "No: "))
 
 
 @pytest.mark.slow
@@ -155,7 +155,7 @@ def signed(text):
 
 def test_scores_by_the_number_of_points_and_the_sentences(made_up):
     shown = page(made_up)
-    (table,) = shown.sections[1].tables
+    (table,) = shown.sections[0].tables
     rows = {row.label.strip(): row.cells for row in table.rows if row.cells}
     for n, part in (("N = 20", slice(0, 4)), ("N = 60", slice(4, 8))):
         scores = {
@@ -165,9 +165,9 @@ def test_scores_by_the_number_of_points_and_the_sentences(made_up):
         assert signed(rows[n][1]) == pytest.approx(np.mean(scores["integrated"]), abs=6e-4)
         gap = np.mean(scores["mackay"]) - np.mean(scores["integrated"])
         assert signed(rows[n][3].split(" ± ")[0]) == pytest.approx(gap, abs=6e-4)
-    assert "in 100 % of 8 simulated sets" in shown.introduction  # the sign of each integrated factor is right
+    assert "in 100 % of 8 simulated sets" in shown.findings[0]  # the sign of each integrated factor is right
     promised = np.mean([max(probability(b), probability(-b)) for b in FACTORS["mackay"]])
-    assert f"({promised:.2f}, and 62 %)" in shown.introduction
+    assert f"({promised:.2f}, and 62 %)" in shown.findings[0]
     assert "0.100 nats at the median and 0.10 at most" in shown.findings[-1]
 
 

@@ -180,7 +180,7 @@ def test_the_verdict_when_methods_differ():
     assert "is farther from quadrature than three Monte-Carlo standard errors at" in said[1]
     (scores,) = [s for s in said if s.startswith("By the log score")]
     assert "Bernoulli GP is worse than the plug-in" in scores
-    (table,) = built.sections[1].tables
+    (table,) = built.sections[0].tables
     worst = {row.label: float(row.cells[0]) for row in table.rows}
     assert worst["over μ, ζ − over μ, ζ, σ"] == 0.0
     assert worst["plug-in − over μ, ζ, σ"] == pytest.approx(np.tanh(1.5 / 4), abs=0.01)  # largest at the middle
