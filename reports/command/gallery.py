@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 FOLDER = Path(__file__).parents[1] / "gallery"
 STYLE: dict[str, Any] = {"dpi": 100, "pictures": False, "digits": 6}
 """Of its pages, as `write_page` takes it."""
-MOST_BYTES = 18_000_000
+MOST_BYTES = 25_000_000
 TITLE = "How good is the evidence framework? The gallery"
 INTRODUCTION = (
     "The Bayesian evidence framework for LS-SVMs gives error bars, evidence, Bayes factors and class probabilities in "

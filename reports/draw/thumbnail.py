@@ -20,11 +20,13 @@ from .style import BLACK, BLUE, GREEN, GREY, PALE, PURPLE, VERMILION, new_figure
 SIZE = (3.4, 1.9)
 """Inches."""
 DPI = 160
+_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, BLACK)
 _LETTERS: dict[str, Any] = {
     "font.size": 9,
     "axes.labelsize": 9,
     "axes.titlesize": 9.5,
+    "legend.frameon": False,
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
@@ -36,7 +38,7 @@ def small(title: str = "") -> Iterator[tuple[Figure, Axes]]:
     with new_figure(*SIZE, settings=_LETTERS) as figure:
         axes = figure.subplots()
         if title:
-            axes.set_title(title, loc="left")
+            figure.suptitle(title, x=0.02, ha="left", fontsize=9.5)
         yield figure, axes
 
 
@@ -55,11 +57,13 @@ def bars(
             if np.isfinite(size):
                 side = 0.02 * reach if size >= 0.0 else -0.02 * reach
                 text = format(size, form).replace("-", "−")
-                axes.text(size + side, height, text, va="center", ha="left" if size >= 0.0 else "right")
+                box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # over the line of the limit
+                axes.text(size + side, height, text, va="center", ha="left" if size >= 0.0 else "right", bbox=box)
         if limit is not None:
             axes.axvline(limit, color=VERMILION, linestyle="--", linewidth=1.4)
         low = min(0.0, *sizes) if np.isfinite(sizes).all() else 0.0
-        axes.set_xlim(1.25 * low, 1.22 * reach)
+        axes.set_xlim(1.4 * low, 1.22 * reach)
+        axes.axvline(0.0, color=GREY, linewidth=0.8)
         axes.set_yticks(heights, names)
         axes.tick_params(axis="both", length=0)
         axes.set_xticks([])
@@ -78,7 +82,9 @@ def lines(
             axes.plot(x, y, color=colour, linewidth=1.8, label=name)
         if logarithmic:
             axes.set_xscale("log")
-            axes.xaxis.set_major_formatter("{x:g}")
+            ticks = [t for t in _TICKS if x.min() <= t <= x.max()]
+            axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
+            axes.minorticks_off()
         axes.locator_params(axis="y", nbins=4)
         figure.legend(
             *axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8, handlelength=1.2

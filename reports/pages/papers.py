@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from reports.draw.style import BLUE, GREEN, GREY, PALE, VERMILION, new_figure
-from reports.draw.thumbnail import stacked
+from reports.draw.thumbnail import bars, stacked
 from reports.frame.answer import Answer, State
 from reports.frame.page import Picture, Row, Table, plain_label
 from reports.frame.words import NONE
@@ -78,6 +78,10 @@ def thumbnail_of(tables: Sequence[ReproducedTable], title: str) -> Figure | None
         found = counts([table])
         if any(found[verdict] for verdict in SHAPES):
             shown[table.source.replace("Paper ", "P").replace("Table ", "T")] = {v: float(found[v]) for v in SHAPES}
+    if len(shown) == 1:
+        return bars(
+            next(iter(shown.values())), "printed numbers, by what became of them", form=".0f", own=("reproduced",)
+        )
     return stacked(shown, {str(v): c for v, c in COLOURS.items()}, title) if shown else None
 
 

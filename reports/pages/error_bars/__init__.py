@@ -66,11 +66,11 @@ def page(result: StudyResult) -> Page:
 
 def _thumbnail(bars: tuple[Bars, ...]) -> Figure:
     ratios = {_short(b.label): min(b.ratio("mackay", "log_mu"), 2.0) for b in bars[:6]}
-    return thumbnail_bars(ratios, "MacKay's error bar of log μ / exact (1 is right)", limit=1.0, form=".2f")
+    return thumbnail_bars(ratios, "MacKay's error bar / exact one (1 is right)", limit=1.0, form=".2f")
 
 
 def _short(label: str) -> str:
-    return label.replace("polynomial", "poly.").replace("targets permuted", "permuted")
+    return label.replace("polynomial", "poly.").replace("targets permuted", "permuted").partition(" (")[0]
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
