@@ -19,7 +19,7 @@ from reports.command.gallery import FOLDER
 from reports.frame.write import read_result
 from reports.pages import agreement, error_bars, multiclass_calibration, paper2_usps, predictive_scores
 from reports.pages import section_7_1 as ripley
-from reports.pages.error_bars.bars import assemble, verdict
+from reports.pages.error_bars.bars import assemble, findings
 from tests.helpers_page_numbers import KEY, agrees, numbers, said, shown
 from validation.harness import Cell, FinishedCell, StudyResult
 from validation.papers.paper2.usps import PRINTED, WITHIN, digits
@@ -68,10 +68,10 @@ def test_agreement_with_quadrature():
             place = ("Differences from quadrature", COMPARISONS[key].name, name)
             expected += [(*place, "mean, in s.e.", mean), (*place, "standard deviation, in s.e.", sd)]
     check(page, expected)
-    assert said(page.verdict, 2.6, 1)  # the farthest moment
-    assert said(page.verdict, 8, 0)  # of so many
-    assert said(page.verdict, 0.0311 / 0.0082, 1)
-    assert said(page.verdict, 0.0311, 4)
+    assert said(page.findings, 2.6, 1)  # the farthest moment
+    assert said(page.findings, 8, 0)  # of so many
+    assert said(page.findings, 0.0311 / 0.0082, 1)
+    assert said(page.findings, 0.0311, 4)
 
 
 # --- predictive scores -----------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def test_scores_of_plug_in_and_fully_bayesian_classifiers(better):
     expected = []
     columns = {"% correct": ("accuracy", 100.0), "log score": ("log_score", 1.0), "Brier": ("brier", 1.0)}
     columns |= {"ECE": ("calibration_error", 1.0)}
-    for heading, data, sentence in zip(headings, counts, page.verdict, strict=True):
+    for heading, data, sentence in zip(headings, counts, page.findings, strict=True):
         for method in ("plug-in", "fully Bayesian"):
             for column, (name, unit) in columns.items():
                 mean = sum(v[method][name] for v in own[data]) / counts[data]
@@ -162,8 +162,8 @@ def test_calibration_of_several_classes():
     expected.append((table.title, "", "surer", "wine", (own, own - calibration_error(first), jackknife)))
     check(page, expected)
     best = max(np.mean([s[m]["scores"]["log_score"] for s in splits]) for m in (REFERENCE, "surer"))
-    assert said(page.verdict, best, 3)
-    assert said(page.verdict, min(own, calibration_error(first)), 3)
+    assert said(page.findings, best, 3)
+    assert said(page.findings, min(own, calibration_error(first)), 3)
 
 
 # --- digits ----------------------------------------------------------------------------------------------------------
@@ -222,10 +222,10 @@ def test_decoded_digits():
     rows = page.sections[-1].tables[0].rows
     counts = [[0 if cell == "·" else int(cell) for cell in row.cells] for row in rows]
     assert counts == [[int(np.sum((truth == i) & (chosen == j))) for j in range(3)] for i in range(3)]
-    assert said(page.verdict, 100.0 * P.max(axis=1).mean(), 1)
-    assert said(page.verdict, right, 1)
+    assert said(page.findings, 100.0 * P.max(axis=1).mean(), 1)
+    assert said(page.findings, right, 1)
     for number in (3, 30, 44, 2):  # members, fewest and most points, members that interpolate
-        assert said(page.verdict, number, 0)
+        assert said(page.findings, number, 0)
 
 
 def test_digits_of_the_gallery():
@@ -242,9 +242,9 @@ def test_digits_of_the_gallery():
         P[:, cell.cell.settings["second"]] -= np.logaddexp(0.0, -r)
         P[:, cell.cell.settings["first"]] -= np.logaddexp(0.0, r)
     right = 100.0 * np.mean(P.argmax(axis=1) == truth)
-    assert said(page.verdict, right, 2)
-    assert said(page.verdict, right - PRINTED["bayes"], 2)
-    assert ("outside" in page.verdict[1]) == (abs(right - PRINTED["bayes"]) > WITHIN)
+    assert said(page.findings, right, 2)
+    assert said(page.findings, right - PRINTED["bayes"], 2)
+    assert ("outside" in page.findings[1]) == (abs(right - PRINTED["bayes"]) > WITHIN)
     check(page, [("Decodings", "", "Bayes", "accuracy, %", right)])
 
 
@@ -293,7 +293,7 @@ def test_error_bars_of_the_gallery():
             assert abs(float(row["farthest (s.e.)"]) - far) < 0.06 + 2e-3 * far  # six digits are stored
             assert agrees(row["least ESS"], cell.values["min_ess"])
             assert agrees(row["rows"], cell.values["n_rows"])
-    sentences = verdict(result)
+    sentences = findings(result)
     if off["log_mu"]:
         assert said(sentences, off["log_mu"], 0)
     assert said(sentences, counted, 0)
@@ -349,7 +349,7 @@ class Posterior:
 @pytest.mark.parametrize("place", [0, 1])
 def test_numbers_of_section_7_1(record, place):
     design = record["designs"][place]
-    column = ("without Occam", "eq 5.3")[place]
+    column = ("no Occam", "eq (5.3)")[place]
     cells = shown(ripley.main_table(from_record(record)))
     model = Posterior(design)
     centred = model.K - model.K.mean(axis=0) - model.K.mean(axis=1)[:, None] + model.K.mean()
@@ -383,7 +383,7 @@ def test_numbers_of_section_7_1(record, place):
         "of log μ, exact Hessian": (own[0], 8e-5),
         "of log ζ, exact Hessian": (own[1], 8e-5),
         "log p(D | μ_MP, ζ_MP, σ)": (evidence, 6e-4),  # the store has six digits
-        "log evidence by 5.2 (MacKay)": (evidence + occam, 6e-4),
+        "log evidence with MacKay's Occam factor (5.2)": (evidence + occam, 6e-4),
         "log of eq 5.3 (relative)": (relative, 6e-4),
     }
     rows = {name: shown_cells for (table, heading, name), shown_cells in cells.items() if heading is None}
@@ -396,7 +396,7 @@ def test_numbers_of_section_7_1(record, place):
     z = model.outputs()
     right = np.mean(np.sign(z) == model.truth)
     assert agrees(rows["sign of the latent output (2.22)"][column], 100.0 * right)
-    sentences = ripley.verdict(from_record(record))
+    sentences = ripley.findings(from_record(record))
     assert said(sentences, design["sigma"], 4)
     assert said(sentences, 100.0 * right, 1)
 
@@ -413,7 +413,7 @@ def test_scores_of_section_7_1(record):
             assert agrees(row["Brier"], score["brier"])
             assert agrees(row["% correct"], 100.0 * score["accuracy"])
     losses = [score["log_loss"] for score in record["designs"][0]["scores"]]
-    sentences = ripley.verdict(found)
+    sentences = ripley.findings(found)
     for value in (min(losses), max(losses), math.log(2.0)):
         assert said(sentences, value, 3)
     apart = abs(np.subtract(*(design["log_evidence_without_occam"] for design in record["designs"])))
