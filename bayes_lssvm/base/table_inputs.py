@@ -248,7 +248,7 @@ def _categories(name: str, present: Sequence[str], forced: bool) -> _Look:
         said = f"column {quoted(name)} has no category with {least} rows or more, and is left out."
         return _Look(None, "left out: its categories are too rare", said)
     column = Column(name, "categories", tuple(sorted(kept)), tuple(sorted(set(counts) - set(kept))), fill=kept[0])
-    rare = f"; {len(column.rare)} rarer ones are zero in all of them" if column.rare else ""
+    rare = f"; {listed(map(quoted, column.rare), 3)}: too rare, zero in all of them" if column.rare else ""
     shown = listed(map(quoted, column.categories), 6)
     if column.is_switch:
         return _Look(column, f"{column.categories[1]} is 1 and {column.categories[0]} is 0")

@@ -22,8 +22,20 @@ from ..files import save
 from ..kernels import as_kernel
 from ..multiclass.decodings import PROBABILISTIC
 from . import large
+from .card import model_card
+from .figures import require_matplotlib
 from .grammar import class_prior_from, parse_kernel
-from .output import STDOUT, check_output, emit_json, emit_text, rows_of, say, writing
+from .output import (
+    STDOUT,
+    check_output,
+    emit_json,
+    emit_text,
+    rows_of,
+    same_file,
+    say,
+    write_text,
+    writing,
+)
 from .report import record, report
 from .spoken import spoken_warnings
 from .training import Training, options_of, read_training
@@ -37,6 +49,8 @@ def run_fit(args: argparse.Namespace) -> None:
     if args.out == STDOUT:
         raise InputError("--out needs a file name; a model is not text for standard output.")
     check_output(args.out, *args.data)
+    if args.report is not None:
+        _check_report(args)
     if args.exact and args.landmarks is not None:
         raise InputError("--exact and --landmarks contradict each other.")
     if large.in_pieces(args):
@@ -54,8 +68,8 @@ def run_fit(args: argparse.Namespace) -> None:
             )
     with spoken_warnings() as constant:
         Standardiser.fit(training.X, training.inputs)  # warns of columns without variance, by their names
-    said = (ConstantFeatureWarning, LongFitWarning)  # the model would say them again, and columns by their numbers
-    with spoken_warnings(but=said) as sentences:
+    again = (ConstantFeatureWarning, LongFitWarning)  # the model would say them again, and columns by their numbers
+    with spoken_warnings(but=again) as sentences:
         model.fit(training.X, training.y)
         score = _training_score(model, training)
     # Arrays carry no names, but the model file shall: `predict` matches columns by them.
@@ -67,7 +81,23 @@ def run_fit(args: argparse.Namespace) -> None:
     else:
         facts = record(model, training, score, args.seed, args.out)
         text = report(model, training, score)
-    _deliver(args, model, facts | {"warnings": constant + sentences}, text)
+    said = [*training.warnings, *constant, *sentences]
+    if args.report is not None:
+        with spoken_warnings():
+            write_text(args.report, model_card(model, training, args, said))
+    _deliver(args, model, facts | {"warnings": said, "report_file": args.report}, text)
+
+
+def _check_report(args: argparse.Namespace) -> None:
+    """Refuse a model card that could not be made or written, before the work."""
+    if args.report == STDOUT:
+        raise InputError("--report needs a file name, such as card.html.")
+    check_output(args.report, *args.data)
+    if args.out is not None and same_file(args.out, args.report):
+        raise InputError("--out and --report name the same file; give two names.")
+    if large.in_pieces(args):
+        raise InputError("--report is for one table that fits into memory, and these data are read in pieces.")
+    require_matplotlib("--report")
 
 
 def _fit_files(args: argparse.Namespace) -> None:
@@ -88,6 +118,8 @@ def _deliver(args: argparse.Namespace, model: Model | FixedSize, facts: dict[str
     emit_text(text)
     if args.out is not None:
         emit_text(f"model written to {args.out}")
+    if args.report is not None:
+        emit_text(f"model card written to {args.report}")
 
 
 def run_compare(args: argparse.Namespace) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,6 +35,7 @@ from .output import (
     emit_json,
     emit_text,
     rows_of,
+    same_file,
     say,
     writing,
 )
@@ -114,12 +114,8 @@ def _check_outputs(args: argparse.Namespace) -> None:
         raise InputError("--out needs a file name; a posterior is not text for standard output.")
     for path in (args.out, args.predictions):
         check_output(path, *inputs)
-    if args.out is not None and args.predictions is not None and _same(args.out, args.predictions):
+    if args.out is not None and args.predictions is not None and same_file(args.out, args.predictions):
         raise InputError("--out and --predictions name the same file; give two names.")
-
-
-def _same(a: str, b: str) -> bool:
-    return Path(a).resolve() == Path(b).resolve()
 
 
 def _check_method(args: argparse.Namespace) -> None:

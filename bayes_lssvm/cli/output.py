@@ -107,6 +107,11 @@ def check_output(path: str | None, *inputs: str) -> None:
             raise InputError(f"the output {path!r} is also an input; give another name.")
 
 
+def same_file(a: str, b: str) -> bool:
+    """Whether two names are of one file, which need not exist yet."""
+    return Path(a).resolve() == Path(b).resolve()
+
+
 @contextmanager
 def writing(path: str) -> Iterator[Path]:
     """The path behind links, with failures of the system said as a sentence."""

@@ -16,6 +16,7 @@ from .choices import (
     DECIMALS,
     DECODINGS,
     DIRECTIONS,
+    FIGURES,
     IMPUTATIONS,
     KERNEL_NAMES,
     KERNEL_PARAMETERS,
@@ -34,7 +35,9 @@ examples:
   bayes-lssvm datasets                                     the data sets that come along
   bayes-lssvm datasets ripley --csv ripley.csv             write one as a table
   bayes-lssvm fit ripley.csv --target yc --out model.npz   fit a classifier and save it
+  bayes-lssvm fit data.csv --target y --report card.html   the same for your file, with a model card
   bayes-lssvm predict model.npz new.csv --out out.csv      class probabilities for new rows
+  bayes-lssvm plot model.npz --out surface.png             a picture of the model
   bayes-lssvm compare ripley.csv --target yc               rank kernels by their evidence
   bayes-lssvm select heart.csv --target class              which inputs the evidence asks for
   bayes-lssvm trust ripley.csv --target yc                 can probabilities and closed forms be trusted?
@@ -75,6 +78,7 @@ otherwise. Time then grows with the rows, and memory not at all.
 
 examples:
   bayes-lssvm fit data.csv --target y
+  bayes-lssvm fit data.csv --target y --impute median --out model.npz --report card.html
   bayes-lssvm fit data.csv --target y --ignore id name --out model.npz
   bayes-lssvm fit data.csv --target y --kernel rbf:sigma=1.3 --no-refine
   bayes-lssvm fit data.csv --target y --class-prior no=0.9,yes=0.1 --json
@@ -134,6 +138,22 @@ examples:
   bayes-lssvm marginalise data.csv --target y --kernel ard --method ccd --out posterior.nc
   bayes-lssvm marginalise data.csv --target y --predict new.csv --predictions predictions.csv"""
 
+_PLOT_EXAMPLES = """\
+kinds:
+  surface         class probabilities or means over one or two inputs, the others at their medians
+  reliability     predicted and observed frequencies of left-out rows, with error bars
+  left-out        targets and predictions of left-out rows, for a regression
+  evidence        the evidence against a parameter of the kernel
+  relevance       which inputs matter
+  hyperposterior  the posterior of log mu and log zeta, and Laplace's Gaussian
+Without --kind: the surface for one or two inputs, else reliability or left-out.
+
+examples:
+  bayes-lssvm plot model.npz --out surface.png
+  bayes-lssvm plot model.npz --kind evidence --out evidence.svg
+  bayes-lssvm plot model.npz --kind surface --features age income --out surface.png
+  bayes-lssvm plot model.npz --kind reliability --data new.csv --target y --out reliability.png"""
+
 _DATASETS_EXAMPLES = """\
 examples:
   bayes-lssvm datasets
@@ -183,6 +203,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_trust(command("trust", summary, _PRIOR_HELP + "\n" + _TRUST_EXAMPLES))
     summary = "Integrate the hyperparameters out: their posterior, the evidence, and predictions for new rows."
     _add_marginalise(command("marginalise", summary, _PRIOR_HELP + "\n" + _MARGINALISE_EXAMPLES))
+    summary = "Draw what a saved model found, as PNG, SVG or PDF."
+    _add_plot(command("plot", summary, _PLOT_EXAMPLES))
     _add_datasets(command("datasets", "List the data sets, describe one, or write one as a table.", _DATASETS_EXAMPLES))
     return parser
 
@@ -293,6 +315,7 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kept", metavar="FOLDER", help="keep the sums of finished files here, to go on from")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler whose workers read the files")
     parser.add_argument("--out", metavar="FILE", help="save the model, for example as model.npz")
+    parser.add_argument("--report", metavar="FILE", help="write a model card, for example as card.html")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.set_defaults(run=_later("fit", "run_fit"))
 
@@ -397,6 +420,20 @@ def _add_marginalise(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--predict", metavar="TABLE", help="predict the rows of this table; - is standard input")
     parser.add_argument("--predictions", metavar="FILE", help="write them as CSV here, not to standard output")
     parser.set_defaults(run=_later("marginal", "run_marginalise"))
+
+
+def _add_plot(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="model file that fit wrote")
+    parser.add_argument("--kind", choices=FIGURES, help="what to draw; see below")
+    parser.add_argument(
+        "--out", required=True, metavar="FILE", help="file whose ending says the format: .png, .svg, .pdf"
+    )
+    parser.add_argument("--features", nargs="+", metavar="INPUT", help="one or two inputs, for surface")
+    parser.add_argument("--parameter", metavar="NAME", help="of the kernel, for evidence (default the first)")
+    parser.add_argument("--data", metavar="TABLE", help="rows to draw instead of the training rows")
+    parser.add_argument("--target", metavar="COLUMN", help="their labels or numbers")
+    parser.add_argument("--left-out", action="store_true", help="they are the training rows; each is left out in turn")
+    parser.set_defaults(run=_later("plot", "run_plot"))
 
 
 def _add_datasets(parser: argparse.ArgumentParser) -> None:

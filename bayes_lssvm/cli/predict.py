@@ -26,7 +26,7 @@ def run_predict(args: argparse.Namespace) -> None:
     check_output(args.out, args.data, args.model)
     if args.json and args.out == STDOUT:
         raise InputError("--json already writes to standard output; give --out a file name.")
-    model = _open(args.model)
+    model = open_model(args.model)
     if Path(args.data).is_file() and too_much_for_a_table(args.data):
         _predict_in_pieces(model, args)
         return
@@ -65,7 +65,8 @@ def _predict_in_pieces(model: Model, args: argparse.Namespace) -> None:
         emit_text(f"{count} predictions written to {args.out}")
 
 
-def _open(path: str) -> Model:
+def open_model(path: str) -> Model:
+    """A model from its file, or a sentence that says why not."""
     try:
         return load(path)
     except FileNotFoundError:

@@ -42,6 +42,8 @@ class Training:
         Labels or numbers.
     counts : dict
         Rows of each class, in the order of the classes; empty for regression.
+    warnings : tuple of str
+        What was said about the columns.
     """
 
     source: str
@@ -52,6 +54,7 @@ class Training:
     X: Array
     y: AnyArray
     counts: dict[Any, int]
+    warnings: tuple[str, ...] = ()
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -104,7 +107,7 @@ def read_training(path: str, target: str, task: str, options: Options, *, many_c
         y: AnyArray = _numbers(prepared, target, numbers)
     else:
         y, counts = _classes(table, target, many_classes)
-    return Training(table.source, prepared.encoding, prepared.steps, target, task, X, y, counts)
+    return Training(table.source, prepared.encoding, prepared.steps, target, task, X, y, counts, prepared.warnings)
 
 
 def looks_like_classes(targets: AnyArray) -> bool:

@@ -28,6 +28,11 @@ def new_axes(ax: Any) -> Any:
     return plt.subplots(layout="constrained")[1]
 
 
+def legend_above(ax: Any, columns: int = 1) -> None:
+    """A legend where it covers nothing."""
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, ncols=columns)
+
+
 class Display:
     """What every display has once it is drawn."""
 

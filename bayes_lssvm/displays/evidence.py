@@ -10,7 +10,7 @@ from ..base.errors import quiet
 from ..base.typing import Array
 from ..kernels import Kernel
 from ..levels.level3 import evidence_of
-from .canvas import BLUE, GREEN, GREY, VERMILION, Display
+from .canvas import BLUE, GREEN, GREY, VERMILION, Display, legend_above
 
 _STYLES = ((BLUE, "-"), (VERMILION, "--"), (GREEN, ":"))
 
@@ -75,23 +75,33 @@ class EvidenceDisplay(Display):
         display = cls(names[place], at, _curves(estimator, kernels), fitted)
         return display.plot(ax, **options) if plot else display
 
-    def plot(self, ax: Any = None, *, depth: float = 30.0, **options: Any) -> EvidenceDisplay:
-        """Draw on `ax`, or on axes of its own, down to `depth` nats below the best; options go to `plot`."""
+    @property
+    def label(self) -> str:
+        """The parameter in words."""
+        return {"sigma": "kernel width σ"}.get(self.parameter, f"kernel parameter {self.parameter}")
+
+    def plot(self, ax: Any = None, *, depth: float = 15.0, **options: Any) -> EvidenceDisplay:
+        """Draw on `ax`, or on axes of its own, each curve from its maximum down to `depth` nats; options go to `plot`.
+
+        The curves have different constants, which say nothing about the parameter; `curves` has them.
+        """
         ax = self._on(ax)
         self.lines_ = []
-        for (name, curve), (color, style) in zip(self.curves.items(), _STYLES, strict=False):
+        from_top = {name: curve - np.nanmax(curve) for name, curve in self.curves.items()}
+        for (name, curve), (color, style) in zip(from_top.items(), _STYLES, strict=False):
             self.lines_ += ax.plot(self.values, curve, style, color=color, label=name, **options)
         ax.axvline(self.fitted, color=GREY, lw=0.8)
-        top = max(float(np.nanmax(curve)) for curve in self.curves.values())
-        low = min(float(np.nanmin(curve)) for curve in self.curves.values())
-        ax.set_ylim(max(low, top - depth), top + 0.05 * min(depth, top - low))
+        low = max(-depth, min(float(np.nanmin(curve)) for curve in from_top.values()))
+        ax.set_ylim(1.05 * low if low < 0.0 else -1.0, -0.05 * low)
         ax.set(
-            xscale="log", xlabel=f"{_symbol(self.parameter)} (fitted: {self.fitted:.3g})", ylabel="log evidence (nats)"
+            xscale="log",
+            xlabel=f"{self.label} (fitted: {self.fitted:.3g})",
+            ylabel="log evidence from its maximum (nats)",
         )
         ax.xaxis.set_major_locator(_ticks(self.values))
         ax.xaxis.set_major_formatter("{x:g}")
         ax.xaxis.set_minor_formatter("")
-        ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.0)
+        legend_above(ax)
         return self
 
 
@@ -100,10 +110,6 @@ def _ticks(values: Array) -> Any:
 
     few = float(values.max() / values.min()) > 100.0
     return LogLocator(subs=(1.0,) if few else (1.0, 2.0, 5.0))
-
-
-def _symbol(name: str) -> str:
-    return {"sigma": "kernel width σ"}.get(name, f"kernel parameter {name}")
 
 
 def _with(kernel: Kernel, place: int, value: float) -> Kernel:

@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from ..base.typing import Array
 from ..estimators.left_out import left_out_targets
-from .canvas import BLUE, GREY, VERMILION, Display
+from .canvas import BLUE, GREY, VERMILION, Display, legend_above
 
 
 class LeftOutDisplay(Display):
@@ -68,5 +68,6 @@ class LeftOutDisplay(Display):
             label = f"{name} the {probability:.0%} interval ({rows.sum()})"
             ax.errorbar(self.y_pred[rows], self.y_true[rows], yerr=reach * self.std[rows], label=label, **style)
         ax.set(xlabel="prediction, row left out", ylabel="target")
-        ax.legend(loc="upper left", frameon=False)
+        ax.ticklabel_format(style="plain")
+        legend_above(ax)
         return self

@@ -11,7 +11,7 @@ from ..base.typing import Array
 from ..kernels import ARD
 from .canvas import BLUE, Display, input_names, plain_predictions, training_inputs
 
-_MOST_ROWS, _SHOWN = 400, 20
+_MOST_ROWS, _SHOWN, _FEWEST = 400, 20, 5
 
 
 class RelevanceDisplay(Display):
@@ -90,8 +90,8 @@ class RelevanceDisplay(Display):
             held = np.where(owner == name, rows.mean(axis=0), rows)
             moved = np.abs(plain_predictions(model, held) - before).sum(axis=1)
             values.append(float(np.mean(moved)) * (0.5 if hasattr(model, "classes_") else 1.0))
-        what = "class probabilities" if hasattr(model, "classes_") else "the prediction"
-        return cls(names, np.array(values), f"mean change of {what} without the input")
+        what = "probabilities" if hasattr(model, "classes_") else "predictions"
+        return cls(names, np.array(values), f"mean change of {what} without it")
 
     @property
     def order(self) -> list[int]:
@@ -101,8 +101,11 @@ class RelevanceDisplay(Display):
     def plot(self, ax: Any = None, *, n_shown: int = _SHOWN, color: str = BLUE, **options: Any) -> RelevanceDisplay:
         """Draw the `n_shown` most relevant inputs on `ax`, or on axes of its own; options go to `barh`."""
         ax = self._on(ax)
-        shown = self.order[:n_shown][::-1]
-        self.bars_ = ax.barh([self.names[i] for i in shown], self.values[shown], color=color, **options)
+        shown = self.order[:n_shown]
+        places = np.arange(len(shown))
+        self.bars_ = ax.barh(places, self.values[shown], **({"color": color, "height": 0.7} | options))
+        ax.set_yticks(places, [self.names[i] for i in shown])
+        ax.set_ylim(max(len(shown), _FEWEST) - 0.5, -0.5)  # the first on top, and bars no thicker than letters need
         more = len(self.names) - len(shown)
         ax.set(xlabel=self.measure + (f" ({more} smaller ones not shown)" if more else ""))
         return self

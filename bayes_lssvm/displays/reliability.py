@@ -11,6 +11,8 @@ from ..estimators.left_out import left_out_probabilities, left_out_training
 from ..levels.calibration import Group, reliability_groups
 from .canvas import BLUE, GREY, Display, plain_predictions
 
+_RARE = 0.75  # a class that is nowhere more frequent than that is drawn larger
+
 
 class ReliabilityDisplay(Display):
     """Observed frequencies of a class against predicted probabilities.
@@ -108,6 +110,12 @@ class ReliabilityDisplay(Display):
         twins = np.arange(len(p)) if rows is None else np.unique(rows, axis=0, return_inverse=True)[1].ravel()
         return cls(reliability_groups(p, happened, twins), label=label, left_out=left_out)
 
+    @property
+    def _top(self) -> float:
+        """The end of both axes: one, or less for a class that is rare everywhere."""
+        reach = 1.15 * float(np.max(np.maximum(self.prob_pred, self.prob_true + self.error), initial=0.05))
+        return reach if reach < _RARE else 1.0
+
     def plot(self, ax: Any = None, *, ref_line: bool = True, color: str = BLUE, **options: Any) -> ReliabilityDisplay:
         """Draw on `ax`, or on axes of its own; options go to matplotlib's `errorbar`."""
         ax = self._on(ax)
@@ -115,9 +123,10 @@ class ReliabilityDisplay(Display):
             ax.plot([0, 1], [0, 1], ":", color=GREY, label="as predicted")
         style = {"fmt": "o-", "color": color, "lw": 1.2, "ms": 4, "capsize": 2, "label": "observed ± 1 sd"} | options
         self.errorbar_ = ax.errorbar(self.prob_pred, self.prob_true, yerr=self.error, **style)
+        top = self._top
         ax.set(
-            xlim=(-0.02, 1.02),
-            ylim=(-0.04, 1.04),
+            xlim=(-0.02 * top, 1.02 * top),
+            ylim=(-0.04 * top, 1.04 * top),
             xlabel=f"predicted P({self.label})" + (", row left out" if self.left_out else ""),
             ylabel=f"observed share of {self.label}",
         )

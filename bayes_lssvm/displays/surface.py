@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base.typing import AnyArray, Array
-from .canvas import BLUE, CYCLE, Display, input_names, plain_predictions, training_inputs
+from .canvas import BLUE, CYCLE, Display, input_names, legend_above, plain_predictions, training_inputs
 
 _LEVELS = np.linspace(0.0, 1.0, 11)
 
@@ -146,7 +146,7 @@ class DecisionSurfaceDisplay(Display):
         for k, label in enumerate(self.classes):
             rows = self.targets == label
             ax.scatter(*self.points[rows].T, color=CYCLE[k % len(CYCLE)], label=str(label), **size)
-        ax.legend(loc="best", fontsize="small")
+        legend_above(ax, min(len(self.classes), 4))
 
     def _curve(self, ax: Any, points: bool, options: dict[str, Any]) -> None:
         (x,) = self.grid

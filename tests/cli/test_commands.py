@@ -75,7 +75,9 @@ def test_the_version_is_printed(run):
     assert run("--version") == (0, f"bayes-lssvm {__version__}\n", "")
 
 
-@pytest.mark.parametrize("command", ["", "fit", "predict", "compare", "select", "trust", "marginalise", "datasets"])
+@pytest.mark.parametrize(
+    "command", ["", "fit", "predict", "compare", "select", "trust", "marginalise", "plot", "datasets"]
+)
 def test_help_has_examples(command, run):
     code, out, err = run(*command.split(), "--help")
     assert (code, err) == (0, "")
@@ -937,6 +939,7 @@ def test_the_page_shows_what_the_program_prints(run, tmp_path, monkeypatch):
     assert {shlex.split(command)[1] for command, _ in blocks} == {
         "datasets",
         "fit",
+        "plot",
         "predict",
         "compare",
         "select",
