@@ -16,13 +16,11 @@ from .._version import __version__
 from ..base.errors import quiet
 from ..base.text import listed, quoted
 from ..base.typing import Array
-from ..displays import (
-    DecisionSurfaceDisplay,
-    EvidenceDisplay,
-    LeftOutDisplay,
-    RelevanceDisplay,
-    ReliabilityDisplay,
-)
+from ..displays.evidence import EvidenceDisplay
+from ..displays.left_out import LeftOutDisplay
+from ..displays.relevance import RelevanceDisplay
+from ..displays.reliability import ReliabilityDisplay
+from ..displays.surface import DecisionSurfaceDisplay
 from ..estimators.grades import TrustReport, calibration_grades
 from ..estimators.left_out import left_out_probabilities
 from ..levels.calibration import Calibration, calibration

@@ -7,7 +7,7 @@ ordinary log odds are those of a left-out row.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import logit
@@ -16,7 +16,9 @@ from ..base.typing import AnyArray, Array
 from ..levels.moderation import probabilities
 from ..press.leave_one_out import LeaveOneOut, leave_one_out
 from .binary import BinaryLSSVC
-from .classifier import BayesianLSSVC
+
+if TYPE_CHECKING:
+    from .classifier import BayesianLSSVC
 
 
 class LeftOutRows(NamedTuple):
