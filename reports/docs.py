@@ -77,6 +77,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "how_good_moderated": lambda: _of_gallery("moderated-output-ripley", "differences"),
     "explorer": lambda: _of_gallery("explorer-ripley", "three_widths"),
     "how_good_map": lambda: _of_gallery("map-of-trust", "map"),
+    "field": lambda: _of_gallery("field", "ratios"),
 }
 """By the name of the file, without its ending."""
 

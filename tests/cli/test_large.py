@@ -156,6 +156,8 @@ def test_an_empty_file_and_one_of_a_single_class_are_no_trouble(run, folder):
     ],
 )
 def test_options_that_do_not_go_together(run, folder, options, sentence, monkeypatch):
+    if "--scheduler" in options:
+        pytest.importorskip("distributed", reason="the extra dask is not installed")
     monkeypatch.setattr(large, "_ANSWER", 0.5)
     code, _, err = run("fit", folder, "--target", "y", "--ignore", "z", *options)
     assert (code, sentence in err) == (2, True)
