@@ -116,7 +116,7 @@ def kernel_evidence(
     tolerance : float
         Error in nats at which draws are enough; a lattice goes on to 5·10⁻⁴.
     draws : int
-        At most; a lattice has 6000 points or this many. Periods that are known to a thousandth need some 40 000.
+        At most; a lattice has up to 6000 points, or up to this many: narrow peaks of a period need tens of thousands.
     seed : int
     """
     if isinstance(prior, tuple):
