@@ -20,7 +20,7 @@ from tqdm.auto import tqdm
 from .base.memory import require_matrices
 from .base.scikit import check_classification_targets, check_X_y
 from .base.standardisation import Standardiser
-from .base.text import table_of
+from .base.text import html_table, table_of
 from .base.typing import AnyArray, Array
 from .comparison.words import kass_raftery
 from .estimators.classifier import BayesianLSSVC
@@ -152,6 +152,13 @@ class KernelSearch:
             }
             for i, step in enumerate(self.path)
         ]
+
+    def _repr_html_(self) -> str:
+        """The path as a table, for notebooks."""
+        columns = ("step", "move", "structure", "log_evidence", "log_bayes_factor", "needed", "taken")
+        rows = [["" if row[key] is None else row[key] for key in columns] for row in self.rows()]
+        title = f"{self.structure}: {self.kernel!s}. {self.stopped}"
+        return html_table(title, [key.replace("_", " ") for key in columns], rows)
 
     def __str__(self) -> str:
         lines = [("step", "move", "structure", "log evidence", "log B", "needed", "candidates", "")]

@@ -333,7 +333,8 @@ def _grades(model: Model, held: Climbed, free: Climbed | None, change: float) ->
             "evidence",
             closed,
             level_of("evidence", abs(closed)),
-            f"The evidence by 5.2 is {closed:+.3f} nats from the exact integral over μ and ζ.",
+            f"The evidence with MacKay's Occam factor (5.2) is {closed:+.3f} nats from the exact integral over μ and "
+            "ζ.",
         )
     )
     if free is not None and "laplace" in free.ladder:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.text import table_of
+from ..base.text import html_table, table_of
 from ..base.typing import Array
 from ..priors import HyperPrior
 from .objective import posteriors_of, tasks_of
@@ -46,6 +46,11 @@ class Convergence:
         """The curve for JSON and tables: a dict for each m′."""
         names = ("landmarks", "log_evidence", "log_evidence_lower", "gamma_eff")
         return [dict(zip(names, row, strict=True)) for row in self._table().tolist()]
+
+    def _repr_html_(self) -> str:
+        """The curve as a table, for notebooks."""
+        header = ("landmarks", "log evidence", "at least", "γ_eff")
+        return html_table("The evidence with fewer landmarks", header, self._table().tolist())
 
     def __str__(self) -> str:
         rows = [("landmarks", "log evidence", "at least", "γ_eff")]

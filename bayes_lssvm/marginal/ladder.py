@@ -25,6 +25,7 @@ from scipy.stats import chi2
 
 from ..base.checks import Check
 from ..base.scikit import check_X_y
+from ..base.text import html_table
 from ..base.typing import Array
 from ..kernels import Kernel, as_kernel
 from ..levels.level3 import ErrorBars, Level3, evaluate
@@ -139,6 +140,12 @@ class Ladder:
     rungs: tuple[Rung, ...]
     missing: dict[str, str]
     level3: Level3 | None = None
+
+    def _repr_html_(self) -> str:
+        """The rungs as a table, for notebooks."""
+        rows = [[r.method, r.log_evidence, r.error, r.sd["log_mu"], r.sd["log_zeta"]] for r in self.rungs]
+        header = ("method", "log evidence", "its error", "sd of log μ", "sd of log ζ")
+        return html_table("Approximations of the evidence and of the error bars, on one prior", header, rows)
 
     def __iter__(self) -> Iterator[Rung]:
         return iter(self.rungs)

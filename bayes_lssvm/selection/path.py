@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..base.columns import Columns
+from ..base.text import html_table
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
 
@@ -111,6 +112,15 @@ class SelectionPath:
             for column, score in after.tried.items():
                 gain[column] = before.score - score if column in before.inputs else score - before.score
         return gain
+
+    def _repr_html_(self) -> str:
+        """The models on the way as a table, for notebooks."""
+        rows = []
+        for i, step in enumerate(self.steps):
+            change = "" if step.changed is None else f"{step.sign}{step.changed}"
+            inputs = ", ".join(map(str, step.inputs)) or "none"
+            rows.append(["best" if i == self.best else "", change, step.log_evidence, step.score, inputs])
+        return html_table(self.stopped, ("", "change", "log evidence", "score", "inputs"), rows)
 
     def __str__(self) -> str:
         lines = [f"{'':4}  {'change':>6}  {'log evidence':>12}  {'score':>9}  inputs"]

@@ -8,11 +8,15 @@ import pytest
 from bayes_lssvm import (
     BayesianLSSVC,
     BayesianLSSVR,
+    EvidenceSelector,
+    FixedSizeLSSVC,
     FullyBayesianLSSVC,
     FullyBayesianLSSVR,
     HyperPosterior,
+    ladder,
     load,
     marginalise,
+    search_kernels,
     trust,
 )
 from bayes_lssvm.datasets import load as load_data
@@ -103,6 +107,15 @@ def test_short_words_of_results(posterior, labelled):
     comparison = BayesianLSSVC().fit(X, y).compare(["rbf", "linear"])
     assert "2 kernels" in repr(comparison)
     assert comparison._repr_html_().count("<tr>") == 3
+    Z, signs = (X - X.mean(axis=0)) / X.std(axis=0), np.where(y == "yes", 1.0, -1.0)
+    rungs = ladder(Z, signs, kernel="linear", rungs=("mackay", "quadrature"), progress=False)
+    assert rungs._repr_html_().count("<tr>") == 3
+    found = search_kernels(X, y, kernels=["linear"], budget=20)
+    assert found._repr_html_().count("<tr>") == 1 + len(found.path)
+    path = EvidenceSelector(kernel="rbf").fit(X, y).path_
+    assert path._repr_html_().count("<tr>") == 1 + len(path.steps)
+    fewer = FixedSizeLSSVC(n_landmarks=10, refine=False).fit(X, y).convergence_
+    assert fewer._repr_html_().count("<tr>") == 1 + len(fewer.rows())
 
 
 @pytest.fixture(scope="module")
