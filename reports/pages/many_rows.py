@@ -100,10 +100,10 @@ def answer(learned: dict[str, dict[int, dict[str, Any]]], rivals: Sequence[Finis
     )
     parts = []
     if learned:
-        most = f" ({max(settled)} landmarks at most)" if settled else ""
-        parts.append(f"predicts as well as all rows on {len(settled)} of {many(len(learned), 'data set')}{most}")
+        parts.append(f"landmarks predict as well as all rows on {len(settled)} of {many(len(learned), 'data set')}")
     if ours:
-        parts.append(f"has the lowest log loss in {wins} of {many(len(ours), 'comparison')}")
+        parts.append(f"against rivals the model wins {wins} of {many(len(ours), 'comparison')} in log loss")
+    verdict = "; ".join(parts)
     points = tuple(
         f"{name}: {m} landmarks predict as well as all rows."
         if m
@@ -111,7 +111,7 @@ def answer(learned: dict[str, dict[int, dict[str, Any]]], rivals: Sequence[Finis
         for name, m in list(numbers.items())[:3]
     )
     return Answer(
-        badge(len(settled), len(learned), wins, len(ours)), f"A model of fixed size {joined(parts)}.", points, RULE
+        badge(len(settled), len(learned), wins, len(ours)), f"{verdict[0].upper()}{verdict[1:]}.", points, RULE
     )
 
 

@@ -395,7 +395,7 @@ def test_the_page_says_what_the_paper_says_and_what_is_found(several, toy):
     shown = page(several)
     assert stages_of(several, "heart", "error").shape == (2 + len(STAGES),)
     assert stages_of(several, "banana", "error").size == 0
-    text = " ".join(shown.verdict)
+    text = " ".join(shown.findings)
     better = significant(comparisons(several, "ARD LSSVM", "ARD LSSVM-BR"))
     assert f"significantly by the paper's z on {len(better)} (German, heart" in text
     assert "The paper has better on 9 of 13 (breast cancer, diabetes, flare solar, German, heart, ringnorm" in text

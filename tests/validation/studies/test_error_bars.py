@@ -202,7 +202,7 @@ def test_the_page_of_the_toy_study(toy):
     names = [picture.name for picture in made.pictures]
     assert len(images) == len(names) == 10
     assert sum(name.startswith("ranks-") for name in names) == 2  # of two programs
-    (by_arviz,) = [section for section in made.sections if section.folded]
+    (by_arviz,) = [section for section in made.sections if section.heading == "The chains by ArviZ"]
     kinds = [picture.name.partition("-")[0] for picture in by_arviz.pictures]
     assert kinds == ["arviz", "arviz", "ess", "energy", "ess", "energy"]
     assert all(picture.alt and picture.caption for picture in made.pictures)

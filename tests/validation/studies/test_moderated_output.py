@@ -191,7 +191,7 @@ def test_pages_of_one_input_and_of_many(d):
     built = page(made_up(some_data(d=d), {"bernoulli": (0.5, 0.3, 0.01)}))
     caption = built.pictures[0].caption
     assert ("along the one input" if d == 1 else "first two principal components") in caption
-    assert "20 points, all of a third held out within each class, by seed 0" in built.methods[0]
+    assert "20 points, all of a third set aside within each class, by seed 0" in built.methods[0]
     for picture in built.pictures[: 2 if d == 1 else 1]:
         picture.figure.savefig(io.BytesIO(), format="png", dpi=40)
 
