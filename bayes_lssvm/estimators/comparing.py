@@ -242,6 +242,8 @@ class ComparesKernels:
 
         def _require_one_target(self, method: str, instead: str) -> None: ...
 
+        def _require_equal_weights(self, method: str) -> None: ...
+
         def _objective(self) -> Callable[[Kernel], Objective]: ...
 
     def compare(
@@ -277,6 +279,8 @@ class ComparesKernels:
         proper = not isinstance(self.prior, str) and (self.prior is not None or self.occam)
         how = kernel_parameters or ("integrated" if proper else "maximised")
         labels = bool(np.all(np.abs(self.y_fit_) == 1.0))
+        if how == "integrated" or not self.has_prior:
+            self._require_equal_weights(f"compare with {how} kernel parameters")
         return compare(
             self.X_fit_,
             self.y_fit_,

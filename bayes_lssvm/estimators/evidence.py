@@ -25,7 +25,7 @@ from ..marginal.surface import Surface
 from ..press.selection import PressSelection
 from ..priors import HyperPrior, LogPrior, as_hyper_prior
 from ..search.refinement import Refinement
-from .choice import check_criterion, choose, relevance, with_prior
+from .choice import Choice, check_criterion, choose, relevance, with_prior
 from .common import LSSVMBase
 from .state import Saved, design_state, restore_design, surface_state
 from .trusted import TrainingRows, Trusted
@@ -102,18 +102,23 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
             "Use FixedSizeLSSVC or FixedSizeLSSVR, which need memory for their landmarks only.",
         )
         inputs = self._standardised_training_inputs(X, weights)
-        chosen = choose(
-            kernel,
-            inputs,
-            y,
-            criterion=self.criterion,
-            refine_kernel=self.refine,
-            occam=self.occam,
-            prior_sd=self.prior_sd,
-            prior=self._hyper_prior(kernel, inputs, y, weights),
-            seed=self.random_state,
-            weights=weights,
-        )
+        prior = self._hyper_prior(kernel, inputs, y, weights)
+
+        def design(own: Array | None) -> Choice:
+            return choose(
+                kernel,
+                inputs,
+                y,
+                criterion=self.criterion,
+                refine_kernel=self.refine,
+                occam=self.occam,
+                prior_sd=self.prior_sd,
+                prior=prior,
+                seed=self.random_state,
+                weights=own,
+            )
+
+        chosen, weights, log_evidence = self._designed(design, inputs, y, weights, prior)
         self.kernel_, self.columns_ = chosen.kernel, chosen.columns
         self.X_fit_, self.y_fit_, self.weights_ = np.ascontiguousarray(inputs[:, chosen.columns]), y, weights
         self.refinement_, self.press_ = chosen.refinement, chosen.press
@@ -127,10 +132,22 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
             settings=self.get_params(deep=False), data=(X, y) if weights is None else (X, y, weights)
         )
         self._publish()
-        if chosen.log_evidence is not None:
-            self.log_evidence_ = chosen.log_evidence
+        if log_evidence is not None:
+            self.log_evidence_ = log_evidence
         self._warn()
         return K
+
+    def _designed(
+        self,
+        design: Callable[[Array | None], Choice],
+        X: Array,
+        y: Array,
+        weights: Array | None,
+        prior: HyperPrior | None,
+    ) -> tuple[Choice, Array | None, float | None]:
+        """The design for given weights, the weights that it was made with, and its evidence if not that of 5.2."""
+        found = design(weights)
+        return found, weights, found.log_evidence
 
     def _hyper_prior(self, kernel: Kernel, X: Array, y: Array, weights: Array | None) -> HyperPrior | None:
         """The prior of the design; None for the papers' rule."""
@@ -289,6 +306,7 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
             Those of `bayes_lssvm.marginalise`: method, tolerance, draws, chains, warmup, check, seed, progress.
         """
         self._require_one_target("marginalise", "use FullyBayesianLSSVC")
+        self._require_equal_weights("marginalise")
         kernel = self.kernel_ if fixed_kernel else self._own_kernel()
         names = tuple(map(str, self.feature_names_in_)) if hasattr(self, "feature_names_in_") else None
         surface, y = Surface(self.standardiser_, features=names), self.y_fit_
@@ -303,8 +321,14 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
         found: HyperPosterior = sys.modules[__package__].marginalised(surface, self.X_fit_, y, **options)
         return found
 
+    def _require_equal_weights(self, method: str) -> None:
+        """Refuse a method that knows no weights to a model that has them."""
+        if self.weights_ is not None:
+            raise ValueError(f"{method} takes rows of equal weight, and this model was fitted with weights.")
+
     def _training_rows(self) -> TrainingRows:
         check_is_fitted(self, "X_fit_")
+        self._require_equal_weights("trust")
         classes, given = getattr(self, "classes_", None), not self.refine
         if classes is None:
             return TrainingRows(self.X_fit_, self.y_fit_, self._own_kernel(), given, "regression")

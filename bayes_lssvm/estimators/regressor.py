@@ -13,11 +13,14 @@ from ..base.archive import State
 from ..base.cost import announce
 from ..base.intervals import Interval, require_coverage
 from ..base.typing import Array
+from ..kernels import Kernel
+from ..levels.level3 import DEFAULT_PRIOR_SD
 from .common import check_regression_targets
 from .comparing import ComparesKernels
 from .draws import DrawsTargets
-from .evidence import EvidenceLSSVM
+from .evidence import Prior
 from .intervals import BLOCKS, LEFT_OUT, LeftOut, check_method, gaussian_interval, left_out_interval
+from .noisy import NoisyLSSVM
 from .outputs import design_outputs, outputs_state, restore_outputs
 from .state import surface_state
 from .trusted import TrainingRows
@@ -26,7 +29,7 @@ METHODS = (*LEFT_OUT, "marginal", "plug-in")
 INSTEAD = 'Use method="marginal", or ask for a smaller coverage.'
 
 
-class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, EvidenceLSSVM):  # type: ignore[misc]
+class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, NoisyLSSVM):  # type: ignore[misc]
     """LS-SVM regressor with everything inferred from the training data, and error bars.
 
     Parameters
@@ -44,6 +47,9 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, EvidenceLSSVM
         proper one in the units of the targets; "flat" is the papers' rule (5.2), and so is occam=False.
     prior_sd : float or pair of floats, default 3.0
         Widths of the prior of log μ and log ζ, the denominator of the Occam factor.
+    noise : {"constant", "learned", "student"}, default "constant"
+        The same noise everywhere; a variance that a second LS-SVM learns as a function of the inputs; or Student-t
+        noise, for targets with gross errors. The last two are kept only where the evidence prefers them by 2 nats.
     standardise : bool, default True
         Standardise the inputs; targets are taken as they are.
     random_state : int, default 0
@@ -53,6 +59,14 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, EvidenceLSSVM
     ----------
     mu_, zeta_, gamma_, gamma_eff_, kernel_, alpha_, intercept_, log_evidence_, log_occam_factor_, hyper_std_
         As in `BayesianLSSVC`; 1/zeta_ is the variance of the noise.
+    noise_, noise_gain_ : str, float
+        The noise that was kept, and by how many nats the evidence prefers it to constant noise.
+    noise_weights_ : array of shape (N,) or None
+        Relative noise precisions that were found; None for constant noise.
+    log_variance_ : LogVariance
+        With learned noise, the second LS-SVM.
+    nu_ : float
+        With Student's noise, its degrees of freedom.
     relevance_, selected_, columns_, press_
         Relevance of the inputs (RBF and ARD kernels) and those that have a say, as in `BayesianLSSVC`.
     level3_, posterior_, refinement_, provenance_
@@ -83,6 +97,31 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, EvidenceLSSVM
 
     outputs_: list[BayesianLSSVR] | None
 
+    def __init__(
+        self,
+        kernel: Kernel | str = "rbf",
+        *,
+        refine: bool = True,
+        occam: bool = True,
+        criterion: str = "evidence",
+        prior: Prior = None,
+        prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
+        noise: str = "constant",
+        standardise: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        super().__init__(
+            kernel,
+            refine=refine,
+            occam=occam,
+            criterion=criterion,
+            prior=prior,
+            prior_sd=prior_sd,
+            standardise=standardise,
+            random_state=random_state,
+        )
+        self.noise = noise
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BayesianLSSVR:
         """Design the regressor on inputs X of shape (N, d) and targets y of shape (N,), or (N, L) for L outputs.
 
@@ -91,6 +130,7 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, EvidenceLSSVM
         """
         X, y, weights = self._check_weighted_inputs(X, y, sample_weight, numeric_target=True)
         y = check_regression_targets(y)
+        self._check_noise()
         self._forget()
         announce([len(X)], self._kernel_for(X).log_params.size, "FixedSizeLSSVR(n_landmarks=500)")
         if y.ndim == 2:
@@ -111,7 +151,8 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, EvidenceLSSVM
         return_std : bool
             Give the error bar √(σ_z² + 1/ζ) of a new target too, of the shape of the mean. It is that of the most
             probable hyperparameters, and with few rows too short: `predict_interval` mends that. The new target has
-            weight one.
+            weight one. Learned noise has its own variance at each x in the place of 1/ζ; Student's has the square of
+            the error that 68.3 % of the noise stay below, as of a Gaussian.
         return_cov : bool
             Give the joint covariance of new targets at all rows instead, of shape (n, n), or (n, n, L).
         """
@@ -124,7 +165,7 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, EvidenceLSSVM
         if not return_std:
             return self.latent(X)
         mean, std = self.latent(X, return_std=True)
-        return mean, np.sqrt(std**2 + 1.0 / self.zeta_)
+        return mean, np.sqrt(std**2 + self._noise_at(self._new_inputs(X)))
 
     def latent(self, X: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
         """z_MP = Σ α_i K(x, x_i) + b for each row of X, and on request its posterior standard deviation σ_z."""
@@ -189,9 +230,17 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, EvidenceLSSVM
         inputs = self._new_inputs(X)
         posteriors = [self.posterior_] if self.outputs_ is None else [output.posterior_ for output in self.outputs_]
         mean = np.stack([posterior.latent_mean(inputs) for posterior in posteriors], axis=1)
-        own = np.eye(len(inputs)) if noise else np.zeros((len(inputs), len(inputs)))
-        covariance = [posterior.latent_covariance(inputs) + own / posterior.zeta for posterior in posteriors]
+        variances = self._noise_at(inputs).reshape(len(inputs), -1).T if noise else np.zeros((len(posteriors), 1))
+        covariance = [
+            p.latent_covariance(inputs) + np.eye(len(inputs)) * v for p, v in zip(posteriors, variances, strict=True)
+        ]
         return mean, np.stack(covariance, axis=2)
+
+    def _noise_at(self, inputs: Array) -> Array:
+        """Variance of the noise of new targets at standardised inputs, of the shape of predictions."""
+        if self.outputs_ is None:
+            return self._noise_variance(inputs)
+        return np.stack([output._noise_variance(inputs) for output in self.outputs_], axis=1)
 
     @property
     def _one_output(self) -> bool:
