@@ -417,7 +417,8 @@ def test_the_format_is_the_one_that_earlier_versions_wrote(name, tmp_path):
     for header in headers:  # which files of version 1 and 2 had not
         for new in ("version", "arrays", "sha256"):
             header.pop(new, None)
-    assert headers[1]["params"].pop("prior") is None  # a setting that there was not
+    assert headers[1]["params"].pop("prior") is None  # settings that there were not
+    assert headers[1]["params"].pop("noise", "constant") == "constant"
     for entry in OPTIONAL - set(headers[0]):
         headers[1].pop(entry, None)
     assert headers[1] == headers[0]

@@ -89,8 +89,10 @@ class NoisyLSSVM(EvidenceLSSVM):
         return outliers_of(left, noise, own, chance)
 
     def _state(self) -> State:
+        if self.noise_weights_ is None:
+            return super()._state()
         header: dict[str, Any] = {"kind": self.noise_, "gain": self.noise_gain_}
-        arrays = {} if self.noise_weights_ is None else {"noise_weights": self.noise_weights_}
+        arrays = {"noise_weights": self.noise_weights_}
         if self.noise_ == "learned":
             found = self.log_variance_
             header |= {"kernel": kernel_to_dict(found.posterior.kernel), "mu": found.posterior.mu}
@@ -103,7 +105,7 @@ class NoisyLSSVM(EvidenceLSSVM):
     def _restore(self, state: State) -> None:
         super()._restore(state)
         self.__dict__.update(_CONSTANT)
-        header, n = state.header.get("noise", {"kind": "constant"}), len(self.y_fit_)  # absent from older files
+        header, n = state.header.get("noise", {"kind": "constant"}), len(self.y_fit_)
         if header["kind"] == "constant":
             return
         state.require_shapes({"noise_weights": (n,)})
