@@ -18,6 +18,7 @@ from bayes_lssvm.base.files import write_bytes
 from reports.command import gallery
 from reports.draw.kernels import documented_search, figure_kernel_search, figure_kernels
 from reports.draw.multiclass import figure_code_books, figure_three_classes, three_class_plane
+from reports.draw.noise import figure_learned_noise, figure_outliers, figure_weights
 from reports.draw.selection import documented_path, figure_selection_path
 from reports.draw.style import as_png
 from reports.frame.write import read_result
@@ -67,6 +68,9 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "selection_path": lambda: figure_selection_path(documented_path()),
     "kernels": figure_kernels,
     "kernel_search": lambda: figure_kernel_search(documented_search()),
+    "weights": figure_weights,
+    "learned_noise": figure_learned_noise,
+    "outliers": figure_outliers,
     "code_books": figure_code_books,
     "three_classes": lambda: figure_three_classes(three_class_plane()),
     "calibration_ecdf": lambda: figure_ecdf(_calibration("known_20")),

@@ -54,11 +54,15 @@ def run_fit(args: argparse.Namespace) -> None:
     if args.exact and args.landmarks is not None:
         raise InputError("--exact and --landmarks contradict each other.")
     if large.in_pieces(args):
+        _refuse_with_landmarks(args, "Rows in pieces")
         _fit_files(args)
         return
-    training = read_training(args.data[0], args.target, args.task, options_of(args), many_classes=True)
+    training = read_training(
+        args.data[0], args.target, args.task, options_of(args), many_classes=True, weights=args.weights
+    )
     model: Model | FixedSize
     if args.landmarks is not None or (len(training.X) > large.EXACT_ROWS and not args.exact):
+        _refuse_with_landmarks(args, "Models of fixed size")
         model = large.fit_table(args, training)
     else:
         model = _estimator(args, training)
@@ -70,7 +74,7 @@ def run_fit(args: argparse.Namespace) -> None:
         Standardiser.fit(training.X, training.inputs)  # warns of columns without variance, by their names
     again = (ConstantFeatureWarning, LongFitWarning)  # the model would say them again, and columns by their numbers
     with spoken_warnings(but=again) as sentences:
-        model.fit(training.X, training.y)
+        model.fit(training.X, training.y, **({} if training.weights is None else {"sample_weight": training.weights}))
         score = _training_score(model, training)
     # Arrays carry no names, but the model file shall: `predict` matches columns by them.
     model.feature_names_in_ = np.array(training.inputs, dtype=object)
@@ -98,6 +102,13 @@ def _check_report(args: argparse.Namespace) -> None:
     if large.in_pieces(args):
         raise InputError("--report is for one table that fits into memory, and these data are read in pieces.")
     require_matplotlib("--report")
+
+
+def _refuse_with_landmarks(args: argparse.Namespace, which: str) -> None:
+    """Refuse what models of exact kernel matrices only know."""
+    given = "--weights" if args.weights is not None else "--noise" if args.noise != "constant" else None
+    if given is not None:
+        raise InputError(f"{which} take no {given}; use --exact, on a subset of the rows if they are too many.")
 
 
 def _fit_files(args: argparse.Namespace) -> None:
@@ -171,14 +182,18 @@ def _estimator(args: argparse.Namespace, training: Training) -> Model:
         check_criterion(args.criterion, kernel, args.refine)
     except ValueError as error:
         raise InputError(f"--criterion {args.criterion}: {error}") from None
+    if args.noise != "constant" and args.criterion != "evidence":
+        raise InputError(f"--noise {args.noise} is weighed by the evidence; use it with --criterion evidence.")
     if training.task == "classification":
         prior = class_prior_from(args.class_prior, list(training.counts))
         several = _several_classes(args, training)
+        if args.noise != "constant":
+            raise InputError(f"--noise {args.noise} is for a target of numbers, and {training.source} has classes.")
         return BayesianLSSVC(kernel, class_prior=prior, moderation=args.moderation or "loo", **several, **common)
     for option in ("class_prior", "moderation", "coding", "decoding"):
         if getattr(args, option) is not None:
             raise InputError(f"--{option.replace('_', '-')} is for classification, but the target is a number.")
-    return BayesianLSSVR(kernel, **common)
+    return BayesianLSSVR(kernel, noise=args.noise, **common)
 
 
 def _several_classes(args: argparse.Namespace, training: Training) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from .choices import (
     KERNEL_PARAMETERS,
     METHODS,
     MODERATIONS,
+    NOISES,
     PRIORS,
     SELECTION_KERNELS,
 )
@@ -73,6 +74,9 @@ Targets that are numbers are standardised too, so mu and zeta are of the standar
 )
 
 _FIT_EXAMPLES = """
+noise of targets that are numbers: learned lets its variance depend on the inputs, student allows for gross errors; each
+is kept only where the evidence prefers it to constant noise. --weights names the column of known relative precisions.
+
 many rows: more than 5000 rows, or several files, are fitted with 500 landmarks unless --landmarks or --exact says
 otherwise. Time then grows with the rows, and memory not at all.
 
@@ -84,6 +88,7 @@ examples:
   bayes-lssvm fit data.csv --target y --class-prior no=0.9,yes=0.1 --json
   bayes-lssvm fit data.csv --target y --kernel ard --criterion press-laplace
   bayes-lssvm fit iris.csv --target class --coding ecoc --decoding bayes
+  bayes-lssvm fit data.csv --target y --weights n_measured --noise student
   bayes-lssvm fit folder/*.parquet --target y --landmarks 1000 --kept sums --out model.npz"""
 
 _SELECT_EXAMPLES = """\
@@ -304,6 +309,8 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prior", choices=PRIORS, default="default", help="prior of μ, ζ and kernel parameters; flat: the papers' rule"
     )
+    parser.add_argument("--weights", metavar="COLUMN", help="noise precisions of the rows, relative to each other")
+    parser.add_argument("--noise", choices=NOISES, default="constant", help="of targets that are numbers; see below")
     parser.add_argument("--coding", choices=CODINGS, help="code book for more than two classes (default ovo)")
     parser.add_argument("--decoding", choices=DECODINGS, help="how its members decide (default auto)")
     parser.add_argument("--class-prior", metavar="P,P", help="class probabilities where new data come from")

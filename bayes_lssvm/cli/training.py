@@ -16,6 +16,7 @@ from ..base.table_inputs import Options, Prepared, prepare
 from ..base.tables import Table, read_table
 from ..base.text import InputError, listed, quoted
 from ..base.typing import AnyArray, Array
+from ..base.weights import check_weights
 from .output import say
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
@@ -44,6 +45,8 @@ class Training:
         Rows of each class, in the order of the classes; empty for regression.
     warnings : tuple of str
         What was said about the columns.
+    weights : array of shape (N,) or None
+        Of the rows.
     """
 
     source: str
@@ -55,6 +58,7 @@ class Training:
     y: AnyArray
     counts: dict[Any, int]
     warnings: tuple[str, ...] = ()
+    weights: Array | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -88,12 +92,17 @@ def options_of(args: argparse.Namespace) -> Options:
     return Options(args.ignore, args.categories, args.impute, args.decimal)
 
 
-def read_training(path: str, target: str, task: str, options: Options, *, many_classes: bool = False) -> Training:
+def read_training(
+    path: str, target: str, task: str, options: Options, *, many_classes: bool = False, weights: str | None = None
+) -> Training:
     """Read a table for training. `task` may be "auto"; columns to ignore are neither read nor checked.
 
-    More than two classes are refused unless `many_classes`.
+    More than two classes are refused unless `many_classes`. The column `weights` is no input.
     """
-    prepared = prepare(read_table(path), target, options)
+    table = read_table(path)
+    if weights is not None and table.names[table.find(weights)] in (target, *options.ignore):
+        raise InputError(f"the column {quoted(weights)} cannot be the weights and the target, or ignored, as well.")
+    prepared = prepare(table, target, options, aside=[] if weights is None else [weights])
     table, X = prepared.table, prepared.X
     for kind, sentences in (("note", prepared.notes), ("warning", prepared.warnings)):
         for sentence in sentences:
@@ -107,7 +116,21 @@ def read_training(path: str, target: str, task: str, options: Options, *, many_c
         y: AnyArray = _numbers(prepared, target, numbers)
     else:
         y, counts = _classes(table, target, many_classes)
-    return Training(table.source, prepared.encoding, prepared.steps, target, task, X, y, counts, prepared.warnings)
+    own = None if weights is None else _weights(prepared, weights)
+    return Training(table.source, prepared.encoding, prepared.steps, target, task, X, y, counts, prepared.warnings, own)
+
+
+def _weights(prepared: Prepared, column: str) -> Array | None:
+    """The weights of the rows that are used; None where all are one."""
+    table = prepared.table
+    found = number_column(table.column(column)).read(prepared.decimal)
+    if found is None:
+        place, cell = first_text(table, column)
+        raise InputError(f"{place}: {quoted(cell)} is no number, and a weight has to be one.")
+    try:
+        return check_weights([found[1][cell] for cell in table.column(column)], len(table.rows), f"--weights {column}")
+    except ValueError as error:
+        raise InputError(str(error)) from None
 
 
 def looks_like_classes(targets: AnyArray) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from bayes_lssvm.cli import choices
 from bayes_lssvm.estimators.choice import CRITERIA
 from bayes_lssvm.estimators.comparing import KERNEL_PARAMETERS
+from bayes_lssvm.estimators.noise import NOISES
 from bayes_lssvm.estimators.selector import DIRECTIONS
 from bayes_lssvm.kernels import KERNEL_NAMES
 from bayes_lssvm.levels.moderation import MODERATIONS
@@ -29,6 +30,7 @@ def test_the_choices_are_those_of_the_library():
     assert choices.DECODINGS == DECODINGS
     assert choices.MODERATIONS == MODERATIONS
     assert choices.DIRECTIONS == DIRECTIONS
+    assert choices.NOISES == NOISES
     assert choices.SELECTION_KERNELS == KERNELS
     assert tuple(METHODS) == choices.METHODS
 
