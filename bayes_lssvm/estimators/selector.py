@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base.scikit import type_of_target, validate_data
 from ..base.standardisation import Standardiser, moments
 from ..base.typing import AnyArray, Array
+from ..base.weights import check_weights
 from ..levels.level3 import DEFAULT_PRIOR_SD
 from ..selection.input_sets import KERNELS
 from ..selection.inputs import backward_elimination, forward_selection, stepwise_selection
@@ -106,20 +107,24 @@ class EvidenceSelector(SelectorMixin, BinaryLabels, BaseEstimator):  # type: ign
         self.standardise = standardise
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> EvidenceSelector:
-        """Select among the columns of X of shape (N, d) for targets or labels y of shape (N,)."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> EvidenceSelector:
+        """Select among the columns of X of shape (N, d) for targets or labels y, and weights, of shape (N,)."""
         kernel = self._check_settings()
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=1)
+        weights = check_weights(sample_weight, len(X))
+        if weights is not None:
+            X, y, weights = X[weights > 0.0], y[weights > 0.0], weights[weights > 0.0]
         if len(X) < MIN_POINTS:
             raise ValueError(f"At least {MIN_POINTS} data points are needed to select inputs, got n_samples={len(X)}.")
         targets = self._targets(y)
         # constant columns are at zero, and the search warns of them
-        inputs = _standardised(X) if self.standardise else X
+        inputs = _standardised(X, weights) if self.standardise else X
         settings: dict[str, Any] = {
             "kernel": kernel,
             "occam": self.occam,
             "prior_sd": self.prior_sd,
             "price": self.price,
+            "weights": weights,
             "seed": self.random_state,
         }
         if self.direction in _FROM_NOTHING:
@@ -185,6 +190,6 @@ class EvidenceSelector(SelectorMixin, BinaryLabels, BaseEstimator):  # type: ign
         return tags
 
 
-def _standardised(X: Array) -> Array:
-    mean, scale, constant = moments(X)
+def _standardised(X: Array, weights: Array | None) -> Array:
+    mean, scale, constant = moments(X, weights)
     return Standardiser(mean, np.where(constant, np.inf, scale))(X)

@@ -26,6 +26,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from ..base.errors import NoSignalWarning, warn
+from ..base.typing import Array
 from ..kernels import ARD, RBF, Kernel
 from ..levels.level2 import NO_SIGNAL_GAIN
 from ..levels.level3 import DEFAULT_PRIOR_SD
@@ -51,6 +52,7 @@ def backward_elimination(
     price: float | None = None,
     reoptimise: bool = True,
     whole_path: bool = False,
+    weights: Array | None = None,
     seed: int = 0,
     progress: bool = True,
 ) -> SelectionPath:
@@ -76,12 +78,14 @@ def backward_elimination(
     whole_path : bool
         Go on to the model without inputs, and choose the best of the whole path; by default the search ends with the
         first step that is no improvement.
+    weights : array of shape (N,), optional
+        Positive; the noise of point i has the precision ζw_i.
     seed : int
         Chooses the subset on which widths are sifted when N > 300.
     progress : bool
         Show a progress bar on a terminal.
     """
-    sets = InputSets(X, y, kernel, occam, prior_sd, price, seed)
+    sets = InputSets(X, y, kernel, occam, prior_sd, price, seed, weights)
     if not reoptimise and kernel != "ard":
         raise ValueError(
             f'reoptimise=False holds the scales of an ARD kernel, so it needs kernel="ard", not {kernel!r}.'
@@ -106,6 +110,7 @@ def forward_selection(
     price: float | None = None,
     max_inputs: int | None = None,
     whole_path: bool = False,
+    weights: Array | None = None,
     seed: int = 0,
     progress: bool = True,
 ) -> SelectionPath:
@@ -115,10 +120,10 @@ def forward_selection(
     ----------
     max_inputs : int or None
         Where to stop in any case.
-    X, y, kernel, occam, prior_sd, price, whole_path, seed, progress
+    X, y, kernel, occam, prior_sd, price, whole_path, weights, seed, progress
         As in `backward_elimination`. With "ard" each input is tried with a scale of its own, at a price.
     """
-    sets = InputSets(X, y, kernel, occam, prior_sd, price, seed)
+    sets = InputSets(X, y, kernel, occam, prior_sd, price, seed, weights)
     most = _most(sets, max_inputs)
 
     def move(model: InputSet) -> tuple[InputSet, dict[int, float]] | None:
@@ -136,6 +141,7 @@ def stepwise_selection(
     prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
     price: float | None = None,
     max_inputs: int | None = None,
+    weights: Array | None = None,
     seed: int = 0,
     progress: bool = True,
 ) -> SelectionPath:
@@ -145,10 +151,10 @@ def stepwise_selection(
 
     Parameters
     ----------
-    X, y, kernel, occam, prior_sd, price, max_inputs, seed, progress
+    X, y, kernel, occam, prior_sd, price, max_inputs, weights, seed, progress
         As in `forward_selection`.
     """
-    sets = InputSets(X, y, kernel, occam, prior_sd, price, seed)
+    sets = InputSets(X, y, kernel, occam, prior_sd, price, seed, weights)
     most = _most(sets, max_inputs)
 
     def move(model: InputSet) -> tuple[InputSet, dict[int, float]] | None:

@@ -12,7 +12,9 @@ from sklearn.preprocessing import StandardScaler
 
 import bayes_lssvm
 from bayes_lssvm import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR
+from bayes_lssvm.estimators.selector import EvidenceSelector
 from bayes_lssvm.multiclass import MulticlassLSSVC
+from bayes_lssvm.selection.inputs import backward_elimination
 
 NEW = np.random.default_rng(9).normal(size=(15, 2))
 
@@ -179,3 +181,22 @@ def test_methods_that_know_no_weights_say_so(waves):
     ranking = model.compare(["linear", "rbf"], kernel_parameters="maximised", progress=False)
     best = next(c for c in ranking.candidates if c.kernel.param_names)
     assert best.log_evidence == pytest.approx(model.log_evidence_, abs=3.0)
+
+
+def test_inputs_are_selected_with_weights():
+    """Rows of great noise hide an input, and weights that know it find it; weight zero is the row left out."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(80, 3))
+    noise = np.where(np.arange(80) < 40, 0.1, 5.0)
+    y = X[:, 0] + 0.3 * X[:, 1] + noise * rng.normal(size=80)
+    weighted = EvidenceSelector("forward", kernel="linear").fit(X, y, sample_weight=noise**-2.0)
+    assert weighted.selected_.tolist() == [0, 1]
+    kept = np.where(noise < 1.0, 0.7, 0.0)
+    one = EvidenceSelector("forward", kernel="linear").fit(X, y, sample_weight=kept)
+    other = EvidenceSelector("forward", kernel="linear").fit(X[:40], y[:40], sample_weight=np.full(40, 0.7))
+    assert one.path_.chosen.log_evidence == pytest.approx(other.path_.chosen.log_evidence, abs=1e-9)
+    plain = EvidenceSelector("forward", kernel="linear").fit(X[:40], y[:40])
+    # equal weights are another unit of ζ: the evidence is the same
+    assert one.path_.chosen.log_evidence == pytest.approx(plain.path_.chosen.log_evidence, abs=1e-9)
+    with pytest.raises(ValueError, match="rows of weight zero out"):
+        backward_elimination(X, y, kernel="linear", weights=kept, progress=False)

@@ -295,10 +295,12 @@ SLOW = [EvidenceSelector(), EvidenceSelector("ard"), EvidenceSelector("forward")
 @pytest.mark.filterwarnings("ignore::bayes_lssvm.BayesLSSVMWarning")
 @pytest.mark.parametrize("selector", [*SELECTORS, *(pytest.param(s, marks=pytest.mark.slow) for s in SLOW)], ids=str)
 def test_selector_passes_the_checks_of_scikit_learn(selector):
-    results = check_estimator(selector, on_skip=None, on_fail=None)
+    # by the papers' rule, by which inputs are selected, repeated rows are measurements of ζ, which weights are not
+    papers = {"check_sample_weight_equivalence_on_dense_data": "rows are counted"}
+    results = check_estimator(selector, on_skip=None, on_fail=None, expected_failed_checks=papers)
     assert len(results) > 40
     assert not [(r["check_name"], repr(r["exception"])) for r in results if r["status"] == "failed"]
-    assert {r["check_name"] for r in results if r["status"] != "passed"} <= {"check_array_api_input"}
+    assert {r["check_name"] for r in results if r["status"] != "passed"} <= {"check_array_api_input", *papers}
 
 
 @pytest.mark.parametrize("direction", ["backward", "forward", "stepwise", "ard"])
