@@ -242,7 +242,7 @@ EXACT = {"rbf": -258.0, "linear-rbf": -254.5, "linear": -275.0}
 
 def test_the_verdict_when_nothing_flips():
     said = findings(everywhere(EXACT))
-    assert "linear + RBF comes first, 3.50 nats before RBF: strong evidence" in said
+    assert "linear + RBF is best, 3.50 nats ahead of RBF: strong evidence" in said
     assert "MacKay's Occam factor (5.2): chooses the same model" in said
     assert "no wording changes among 3 pairs" in said
     assert "All 3 sampled log evidences are within 3 standard errors of quadrature" in said
@@ -269,7 +269,7 @@ def test_the_verdict_when_the_closed_form_flips():
 def test_sampled_figures_that_are_too_far_are_named():
     said = findings(everywhere(EXACT, nuts={"linear": -274.95}))
     assert (
-        "2 of 3 sampled log evidences are within 3 standard errors of quadrature. Not so: linear by collapsed NUTS"
+        "2 of 3 sampled log evidences are within 3 standard errors of quadrature. The others: linear by collapsed NUTS"
         in said
     )
     assert "+25.0 standard errors away (+0.0500 nats)" in said
@@ -293,7 +293,7 @@ def test_the_page_of_a_run(toy):
     assert [row.label for row in built.key_table.rows] == [MODELS[name].label for name, _ in order]
     assert built.key_table.rows[0].cells[0] == f"{order[0][1].value:.3f}".replace("-", "−")
     text = " ".join(built.findings)
-    assert f"By the exact evidence {MODELS[order[0][0]].label} comes first" in text
+    assert f"By the exact evidence {MODELS[order[0][0]].label} is best" in text
     assert "40 of the 250 points were used" in built.methods[0]
     for picture in built.pictures:
         stream = io.BytesIO()
