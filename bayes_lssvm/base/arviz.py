@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _TAIL = 0.05  # the quantiles whose effective sample size is "tail"
 _UNPACKED, _UNPACKED_RATIO = 2**20, 4  # bytes that a file may unpack to, and more for each byte of it
 _EQUAL = 1e-9  # log weights of a tail that differ by rounding only: no distribution can be fitted to them
+_NOTHING = 1000.0  # nats below the largest log weight at which a weight is zero
 _FEWEST_WEIGHTS = 25  # a fifth of fewer would leave the generalised Pareto fit fewer than five points
 
 
@@ -121,7 +122,7 @@ def pareto_smooth(log_weights: Array) -> tuple[Array, float]:
             f"Pareto smoothing needs a vector of at least {_FEWEST_WEIGHTS} finite log weights (−inf for a weight of "
             f"zero), got {int(finite.sum())} finite ones in an array of shape {given.shape}. Draw more."
         )
-    kept = given[finite]
+    kept = np.maximum(given[finite], given.max() - _NOTHING)  # lower ones would swallow the others' digits below
     n_tail = len(kept) // 5 if len(kept) <= 225 else int(3.0 * np.sqrt(len(kept)))
     if np.ptp(np.sort(kept)[-n_tail:]) < _EQUAL:
         return given.copy(), -np.inf

@@ -98,7 +98,8 @@ class LogMu:
         wanted = np.minimum(DEEP_ENOUGH, own - _SLOWER)
         for _ in range(_MOST_STEPS):
             low = np.maximum(m - below, lowest)
-            shallow = (top - self.log_density(low) < wanted) & (low > lowest) & np.isfinite(top)
+            with np.errstate(invalid="ignore"):  # outside a support both are −inf, and there is nothing to deepen
+                shallow = (top - self.log_density(low) < wanted) & (low > lowest) & np.isfinite(top)
             if not shallow.any():
                 break
             below, wanted = np.where(shallow, 1.3 * below, below), np.where(shallow, DEEP_ENOUGH, wanted)

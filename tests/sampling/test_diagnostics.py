@@ -94,6 +94,14 @@ def test_e_fmi_of_independent_energies_and_of_a_random_walk(rng):
 # --- Pareto smoothing ----------------------------------------------------------------------------------------------
 
 
+def test_a_weight_that_is_nothing_costs_the_others_no_digit():
+    log_weights = np.random.default_rng(0).normal(size=400)
+    with_nothing, k_hat = pareto_smooth(np.append(log_weights, -4e21))
+    without, k_without = pareto_smooth(np.append(log_weights, -900.0))
+    np.testing.assert_allclose(with_nothing[:-1], without[:-1], atol=1e-10)
+    assert k_hat == pytest.approx(k_without, abs=1e-10)
+
+
 @pytest.mark.parametrize("k", [0.2, 0.5, 0.9])
 def test_the_shape_of_a_pareto_tail_is_found(k):
     """Weights u^(−k) of uniform u have a tail of shape k."""
