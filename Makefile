@@ -99,7 +99,8 @@ lint: $(LINT_READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
-types: $(LINT_READY)
+# the optional packages are imported by what is checked, so that their types are wanted here in any case
+types: $(LINT_READY) $(EXTRAS_READY)
 	@$(BIN)/mypy
 
 check: lint types test
