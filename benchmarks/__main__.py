@@ -11,10 +11,10 @@ from itertools import chain
 
 from tqdm.auto import tqdm
 
-from benchmarks import closed_forms, fixed_size, leave_one_out, marginalisation, multiclass, sampling
+from benchmarks import closed_forms, fixed_size, intervals, leave_one_out, marginalisation, multiclass, sampling
 from benchmarks.timing import table
 
-GROUPS = (closed_forms, fixed_size, leave_one_out, marginalisation, multiclass, sampling)
+GROUPS = (closed_forms, fixed_size, intervals, leave_one_out, marginalisation, multiclass, sampling)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from bayes_lssvm.base.files import write_bytes
 from reports.command import gallery
+from reports.draw.intervals import figure_intervals, figure_outputs
 from reports.draw.kernels import documented_search, figure_kernel_search, figure_kernels
 from reports.draw.multiclass import figure_code_books, figure_three_classes, three_class_plane
 from reports.draw.noise import figure_learned_noise, figure_outliers, figure_weights
@@ -73,6 +74,8 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "outliers": figure_outliers,
     "code_books": figure_code_books,
     "three_classes": lambda: figure_three_classes(three_class_plane()),
+    "intervals": figure_intervals,
+    "outputs": figure_outputs,
     "calibration_ecdf": lambda: figure_ecdf(_calibration("known_20")),
     "calibration_coverage": _coverage,
     "how_good_error_bars": _error_bars,

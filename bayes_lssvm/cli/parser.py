@@ -109,6 +109,7 @@ examples:
   bayes-lssvm predict model.npz new.csv
   bayes-lssvm predict model.npz new.csv --out predictions.csv
   bayes-lssvm predict model.npz new.parquet --out predictions.csv     in pieces, whatever its length
+  bayes-lssvm predict model.npz new.csv --interval 0.9     where 90 % of new targets lie; for classes, label sets
   bayes-lssvm predict model.npz new.csv --class-prior 0.9,0.1
   bayes-lssvm predict model.npz new.csv --costs no=1,yes=5     missing a yes costs five times as much"""
 
@@ -229,6 +230,17 @@ def _seed(text: str) -> int:
     return int(text)
 
 
+def _share(text: str) -> float:
+    """A share between 0 and 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0.0 < value < 1.0:
+        raise argparse.ArgumentTypeError(f"a share between 0 and 1 is needed, such as 0.9, not {text!r}")
+    return value
+
+
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number ≥ 1")
@@ -336,6 +348,12 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--class-prior", metavar="P,P", help="class probabilities where these rows come from")
     parser.add_argument("--costs", metavar="C,C", help="cost of mistaking a member of each class")
+    parser.add_argument(
+        "--interval",
+        type=_share,
+        metavar="P",
+        help="the ends of an interval, or the labels, that hold a share P, 0.9 say",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of CSV")
     parser.set_defaults(run=_later("predict", "run_predict"))
 

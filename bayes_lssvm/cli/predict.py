@@ -116,7 +116,21 @@ def _classify(model: Any, X: Array, args: argparse.Namespace) -> tuple[dict[str,
     labels = model.predict(X, class_prior=prior, costs=costs)
     columns = {"label": labels} | {f"P({label})": probabilities[:, k] for k, label in enumerate(classes)}
     record = {"task": "classification", "classes": classes, "labels": labels, "probabilities": probabilities}
+    if args.interval is not None:
+        held = _of_interval(model, "predict_set", X, args)
+        sets = [" ".join(str(label) for label, kept in zip(classes, row, strict=True) if kept) for row in held]
+        columns, record = columns | {"set": np.array(sets)}, record | {"sets": held}
     return columns, record
+
+
+def _of_interval(model: Any, method: str, X: Array, args: argparse.Namespace) -> Any:
+    """What `predict_interval` or `predict_set` of the model gives; its sentences are those of the command line."""
+    if not hasattr(model, method):
+        raise InputError(f"--interval needs {method}, which {type(model).__name__} has not.")
+    try:
+        return getattr(model, method)(X, args.interval)
+    except ValueError as error:
+        raise InputError(str(error)) from None
 
 
 def _regress(model: Any, X: Array, args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -124,4 +138,7 @@ def _regress(model: Any, X: Array, args: argparse.Namespace) -> tuple[dict[str, 
         if getattr(args, option) is not None:
             raise InputError(f"--{option.replace('_', '-')} is for classification, but {args.model} is a regression.")
     mean, std = np.asarray(model.predict(X, return_std=True))
-    return {"mean": mean, "std": std}, {"task": "regression", "mean": mean, "std": std}
+    columns = {"mean": mean, "std": std}
+    if args.interval is not None:
+        columns["lower"], columns["upper"] = _of_interval(model, "predict_interval", X, args)
+    return columns, {"task": "regression"} | columns

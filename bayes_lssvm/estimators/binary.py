@@ -19,6 +19,7 @@ from ..levels.moderation import Discriminant, cost_log_odds, discriminant, proba
 from ..press.leave_one_out import leave_one_out
 from .common import ClassPrior, ModeratedClassifier, check_moderation, resolve_costs
 from .evidence import EvidenceLSSVM, Prior
+from .updates import add_rows
 
 _FREE = 1e5  # γ up to which the posterior gives leave-one-out outputs to eight digits
 
@@ -84,6 +85,13 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
         self.loo_map_ = self._fitted_map(signs)
         if self.level3_.level2.status != "no signal":  # which has been said
             self._warn_of_map()
+
+    def add_labelled(self, inputs: Array, signs: Array, weights: Array | None) -> None:
+        """Rows with labels ±1 and inputs as the kernel sees them, hyperparameters held; the map is fitted to all."""
+        add_rows(self, inputs, signs, weights)
+        self._set_labels(self.classes_, self.y_fit_, self.weights_)
+        self._set_centres(ClassCentres.from_posterior(self.posterior_, self.y_fit_, self.gamma_eff_))
+        self.loo_map_ = self._fitted_map(self.y_fit_)
 
     def _set_centres(self, centres: ClassCentres) -> None:
         self.centres_, self.zeta_star_ = centres, centres.zeta_star

@@ -19,6 +19,7 @@ from ..base.provenance import provenance
 from ..base.typing import AnyArray, Array
 from ..kernels import EXTRA, Kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD
+from ..levels.moderation import probabilities
 from ..multiclass.codings import code_book
 from ..multiclass.decodings import PROBABILISTIC
 from .binary import BinaryLSSVC
@@ -26,9 +27,11 @@ from .choice import check_criterion
 from .common import ClassPrior
 from .comparing import ComparesKernels
 from .evidence import Prior
+from .label_sets import PredictsSets
 from .multiclass import MulticlassLSSVC
 from .state import surface_state
 from .trusted import TrainingRows
+from .updates import check_first_labels, check_labels, check_new_rows
 
 _INSTEAD = "FixedSizeLSSVC(n_landmarks=500)"
 
@@ -42,7 +45,7 @@ def _has_probabilities(model: BayesianLSSVC) -> bool:
     )
 
 
-class BayesianLSSVC(ComparesKernels, BinaryLSSVC):
+class BayesianLSSVC(ComparesKernels, BinaryLSSVC, PredictsSets):
     """LS-SVM classifier with everything inferred from the training data: no tuning, calibrated probabilities.
 
     Inputs are standardised (N − 1 standard deviation), kernel parameters chosen by level 3, μ and ζ by level 2, and
@@ -199,6 +202,32 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC):
             self.multiclass_ = None
         return self
 
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> BayesianLSSVC:
+        """Add rows with kernels, μ, ζ and scales held, in O(N²) for each; a model that is not fitted yet is fitted.
+
+        The same as a fit to all rows with these hyperparameters; the map from outputs to probabilities is fitted to the
+        leave-one-out outputs of all rows. `level3_` and `log_evidence_` stay those of the rows on which they were
+        chosen; `fit` chooses them anew.
+
+        Parameters
+        ----------
+        X, y : arrays of shape (n, d) and (n,)
+        classes : sequence, optional
+            All labels; the first rows must show each.
+        sample_weight : array of shape (n,), optional
+        """
+        if not hasattr(self, "multiclass_"):
+            check_first_labels(y, classes)
+            return self.fit(X, y, sample_weight)
+        inputs, y, weights = check_new_rows(self, X, y, sample_weight)
+        labels = check_labels(self.classes_, y)
+        if self.multiclass_ is None:
+            self.add_labelled(inputs, 2.0 * labels - 1.0, weights)
+        else:
+            self.multiclass_.add_labelled(inputs, labels, weights)
+            self.training_frequencies_ = self.multiclass_.training_frequencies_
+        return self
+
     def _design_several(self, X: Array, y: AnyArray, weights: Array | None) -> None:
         check_criterion(self.criterion, self._kernel_for(X), self.refine)
         if self.criterion != "evidence" and self.shared_kernel:
@@ -296,6 +325,13 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC):
             return several.outputs(self._new_inputs(X))
         mean, variance = several.output_moments(self._new_inputs(X))
         return mean, np.sqrt(variance)
+
+    def _left_out_probabilities(self) -> tuple[Array, AnyArray]:
+        if (several := self._several()) is None:
+            return probabilities(self.left_out_log_odds()), (self.y_fit_ > 0).astype(int)
+        if self.decoding not in PROBABILISTIC:
+            raise ValueError(f"predict_set needs probabilities, and decoding={self.decoding!r} gives none.")
+        return several.left_out_probabilities(), several.labels_
 
     def _several(self) -> MulticlassLSSVC | None:
         """The classifier for more than two classes, if this is one."""

@@ -89,7 +89,11 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "standardiser_")
         if self._takes_matrices:
             return self._new_rows(X)
-        return self.standardiser_(validate_data(self, X, dtype=np.float64, reset=False))
+        return self._scaled(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def _scaled(self, X: Array) -> Array:
+        """Inputs that have been checked as the kernel sees them."""
+        return self.standardiser_(X)
 
     def _new_rows(self, K: Any) -> Array:
         """Rows of new points from K(new, train), which may have K(x, x) in a column more."""

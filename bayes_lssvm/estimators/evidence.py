@@ -18,6 +18,7 @@ from ..base.standardisation import moments
 from ..base.typing import AnyArray, Array
 from ..kernels import ARD, Kernel
 from ..levels.default_prior import default_prior
+from ..levels.grown import GrownPosterior
 from ..levels.level1 import DualPosterior
 from ..levels.level3 import DEFAULT_PRIOR_SD, Level3, evaluate
 from ..levels.objective import Objective
@@ -181,9 +182,14 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
         self._require_one_target("criterion_at", "use members_[i].criterion_at")
         return self._objective()(kernel).evaluate(kernel).value
 
-    def _new_inputs(self, X: Any) -> Array:
+    def _new_rows(self, K: Any) -> Array:
+        return self._kept(super()._new_rows(K))
+
+    def _scaled(self, X: Array) -> Array:
         """Standardised inputs, without the columns that were removed."""
-        inputs = super()._new_inputs(X)
+        return self._kept(super()._scaled(X))
+
+    def _kept(self, inputs: Array) -> Array:
         return inputs if len(self.columns_) == inputs.shape[1] else np.ascontiguousarray(inputs[:, self.columns_])
 
     def _publish(self) -> None:
@@ -352,4 +358,6 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
         """What was found, from a state."""
         restore_design(self, state)
         self._publish()
+        if isinstance(self.posterior_, GrownPosterior):
+            self.gamma_eff_ = self.posterior_.gamma_eff
         self.log_evidence_ = float(state.header.get("log_evidence", self.log_evidence_))  # absent from older files

@@ -10,12 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import logit
 
 from ..base.typing import AnyArray, Array
 from ..levels.moderation import probabilities
 from ..press.leave_one_out import LeaveOneOut, leave_one_out
-from .binary import BinaryLSSVC
 
 if TYPE_CHECKING:
     from .classifier import BayesianLSSVC
@@ -57,13 +55,4 @@ def left_out_probabilities(model: BayesianLSSVC, X: Array, y: AnyArray) -> Array
     several = model.multiclass_
     if several is None:
         return left_out_training(model).probabilities
-    if not all(isinstance(member, BinaryLSSVC) for member in several.members_):
-        raise ValueError(
-            "Leave-one-out probabilities need LS-SVM members with a kernel each; use shared_kernel=False and no member."
-        )
-    labels = np.searchsorted(model.classes_, y)
-    ratios = several.log_ratios(model.standardiser_(X))
-    for bit, member in enumerate(several.members_):
-        seen = several.code_book_[labels, bit] != 0
-        ratios[seen, bit] = member.left_out_log_odds() - float(logit(member.training_frequencies_[1]))
-    return np.asarray(several.decode(ratios, class_prior=several.training_frequencies_))
+    return several.left_out_probabilities(model.standardiser_(X), np.searchsorted(model.classes_, y))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -61,6 +62,19 @@ def _member(state: State) -> BinaryLSSVC:
     known = BinaryLSSVC().get_params()
     params = {name: value for name, value in state.header["params"].items() if name in known}
     return BinaryLSSVC._from_state(State(state.header | {"params": params}, state.arrays))
+
+
+def _labelled(state: State, classes: int) -> tuple[AnyArray, Array | None]:
+    """Numbers of the classes of all rows, and their weights, from a state."""
+    points, labels = state.shape("labels")[0], state.arrays["labels"]
+    state.require_shapes({"labels": (points,)})
+    if labels.dtype.kind != "i" or not np.array_equal(np.unique(labels), np.arange(classes)):
+        raise ValueError(f"labels are not the numbers of {classes} classes")
+    weights = state.arrays.get("weights")
+    if weights is not None:
+        state.require_shapes({"weights": (points,)})
+        weights = check_weights(weights, points, "its weights")
+    return labels, weights
 
 
 class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ignore[misc]
@@ -141,6 +155,8 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
     code_book_: Array
     members_: list[Any]
     design_: SharedDesign | None
+    labels_: Any
+    weights_: Array | None
 
     def __init__(
         self,
@@ -203,7 +219,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         inputs = self._standardised_training_inputs(X, weights)
         if isinstance(self.coding, str) and self.coding in NUMBERED:
             self.code_book_ = self.code_book_[np.argsort(canonical_classes(inputs, labels))]
-        self.design_ = None
+        self.design_, self.labels_, self.weights_ = None, labels, weights
         if kernel is not None and self._shares_work(kernel):
             complaints = self._share(inputs, labels, kernel, weights, refine=self.refine).complaints()
         else:
@@ -340,7 +356,10 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
             return found | State(shared, {"inputs": self.inputs_, "labels": self.labels_, **own})
         states = [member._state() for member in self.members_]
         arrays = {f"{bit}/{name}": a for bit, its in enumerate(states) for name, a in its.arrays.items()}
-        return found | State({"members": [its.header for its in states]}, arrays)
+        own = {} if self.labels_ is None else {"labels": self.labels_}
+        if self.labels_ is not None and self.weights_ is not None:
+            own["weights"] = self.weights_
+        return found | State({"members": [its.header for its in states]}, arrays | own)
 
     def restore(self, state: State, member: Callable[[State], Any] = _member) -> MulticlassLSSVC:
         """Be the classifier on standardised inputs that had this state; `member` makes members of theirs."""
@@ -354,22 +373,68 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         self.standardiser_, self.n_features_in_ = Standardiser.identity(d), d
         self.provenance_, self.design_ = header["provenance"], None
         if "shared_kernel" in header:
-            points = state.shape("labels")[0]
-            state.require_shapes({"labels": (points,), "inputs": (points, d)})
-            labels = arrays["labels"]
-            if labels.dtype.kind != "i" or not np.array_equal(np.unique(labels), np.arange(classes)):
-                raise ValueError(f"labels are not the numbers of {classes} classes")
-            weights = arrays.get("weights")
-            if weights is not None:
-                state.require_shapes({"weights": (points,)})
-                weights = check_weights(weights, points, "its weights")
+            labels, weights = _labelled(state, classes)
+            state.require_shapes({"inputs": (len(labels), d)})
             kernel = kernel_from_dict(header["shared_kernel"])
             self._share(arrays["inputs"], labels, kernel, weights, refine=False)
             return self
         if len(header["members"]) != bits:
             raise ValueError(f"it has {len(header['members'])} members for {bits} bits")
         self.members_ = [member(state.below(f"{bit}/", own)) for bit, own in enumerate(header["members"])]
+        # absent from older files
+        self.labels_, self.weights_ = _labelled(state, classes) if "labels" in arrays else (None, None)
         return self
+
+    def _require_binary_members(self, what: str) -> None:
+        if self.design_ is not None or not all(isinstance(member, BinaryLSSVC) for member in self.members_):
+            raise ValueError(f"{what} LS-SVM members with a kernel each; use shared_kernel=False and no member.")
+        if getattr(self, "labels_", None) is None:
+            raise ValueError(
+                "This model comes from a file of an older version, without labels of its rows: fit it again."
+            )
+
+    def add_labelled(self, inputs: Array, labels: AnyArray, weights: Array | None) -> None:
+        """Rows with the numbers of their classes to the members that they take part in, hyperparameters held."""
+        self._require_binary_members("partial_fit needs")
+        for bit, member in enumerate(self.members_):
+            signs = self.code_book_[labels, bit]
+            part = np.flatnonzero(signs)
+            if len(part):
+                own = member._kept(inputs[part])
+                member.add_labelled(own, signs[part], None if weights is None else weights[part])
+        if self.weights_ is not None or weights is not None:
+            old, new = (
+                np.ones(len(of)) if w is None else w for of, w in ((self.labels_, self.weights_), (labels, weights))
+            )
+            self.weights_ = np.append(old, new)
+        self.labels_ = np.append(self.labels_, labels)
+        shares = np.bincount(self.labels_, self.weights_, minlength=len(self.classes_))
+        self.training_frequencies_ = shares / shares.sum()
+        self.n_samples_ = int(row_count(self.weights_, len(self.labels_)))
+
+    def left_out_probabilities(self, inputs: Array | None = None, labels: AnyArray | None = None) -> Array:
+        """P(c | x_i, all rows but i) at the training rows, of shape (N, M), for moderation="loo".
+
+        Hyperparameters, maps and class frequencies are held. A member has never seen the rows of classes that take no
+        part in it, so for them its ordinary log odds are those of a left-out row. Inputs, standardised, and the numbers
+        of the classes are those of the members where they are not given.
+        """
+        self._require_binary_members("Leave-one-out probabilities need")
+        labels = self.labels_ if labels is None else labels
+        ratios = self.log_ratios(self._own_inputs() if inputs is None else inputs)
+        for bit, member in enumerate(self.members_):
+            seen = self.code_book_[labels, bit] != 0
+            ratios[seen, bit] = member.left_out_log_odds() - float(logit(member.training_frequencies_[1]))
+        return np.asarray(self.decode(ratios, class_prior=self.training_frequencies_))
+
+    def _own_inputs(self) -> Array:
+        """The training inputs, put together from those of the members."""
+        found = np.empty((len(self.labels_), self.n_features_in_))
+        for bit, member in enumerate(self.members_):
+            if member.X_fit_.shape[1] != self.n_features_in_:
+                raise ValueError("The members have chosen different inputs, of which not all are kept: no label sets.")
+            found[self.code_book_[self.labels_, bit] != 0] = member.X_fit_
+        return found
 
     def training_rows(self) -> tuple[Array, AnyArray]:
         """Inputs and labels that the members were designed on, class by class where each saw its own rows only."""

@@ -26,18 +26,23 @@ PUBLISHED = ("intercept_", "mu_", "zeta_", "gamma_", "gamma_eff_", "log_occam_fa
 
 def design_outputs(model: BayesianLSSVR, X: Array, y: Array, weights: Array | None) -> None:
     """Design `model`, not fitted yet, on inputs X of shape (N, d) and targets y of shape (N, L)."""
-    if not model.has_prior:
+    if y.shape[1] > 1 and model.refine and not model.has_prior:
         raise ValueError(
             'Several outputs share a kernel by the sum of their evidences with a prior: use criterion="evidence" and '
-            "prior=None or a prior of your own, or fit a model for each output."
+            "prior=None or a prior of your own, give the kernel with refine=False, or fit a model for each output."
         )
     kernel = model._kernel_for(X)
     inputs = model._standardised_training_inputs(X, weights)
-    model.refinement_ = _shared_kernel(model, kernel, inputs, y, weights) if model.refine else None
-    model.kernel_ = kernel if model.refinement_ is None else model.refinement_.kernel
     model.columns_ = np.arange(inputs.shape[1])
     model.X_fit_, model.y_fit_, model.weights_ = inputs, y, weights
     model.provenance_ = provenance(settings=model.get_params(deep=False), data=(X, y))
+    if y.shape[1] == 1:  # nobody to share the kernel with
+        only = clone(model).set_params(kernel=kernel, standardise=False).fit(inputs, y[:, 0], weights)
+        model.kernel_, model.refinement_ = only.kernel_, only.refinement_
+        publish_outputs(model, [only])
+        return
+    model.refinement_ = _shared_kernel(model, kernel, inputs, y, weights) if model.refine else None
+    model.kernel_ = kernel if model.refinement_ is None else model.refinement_.kernel
     publish_outputs(model, [_alone(model).fit(inputs, target, weights) for target in y.T])
 
 

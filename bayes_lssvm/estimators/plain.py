@@ -15,10 +15,13 @@ from ..base.intervals import Interval, require_coverage
 from ..base.memory import require_matrices
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, check_positive_semidefinite
+from ..levels.grown import GrownPosterior
+from ..levels.level1 import DualPosterior
 from ..levels.solvers import CGSolution, KKTSolution, kernel_product, solve_cg, solve_cholesky, solve_spectral
 from ..linalg.spectrum import CentredSpectrum
 from .common import BinaryClassifier, LSSVMBase, check_regression_targets
 from .intervals import BLOCKS, LEFT_OUT, LeftOut, check_method, left_out_interval
+from .updates import check_first_labels, check_labels, check_new_rows, check_outputs
 
 _SOLVERS = ("cholesky", "spectral", "cg")
 
@@ -30,6 +33,7 @@ class _PlainLSSVM(LSSVMBase):
     X_fit_: Array
     y_fit_: Array
     weights_: Array | None
+    _grown: GrownPosterior | None
 
     def __init__(
         self,
@@ -56,7 +60,7 @@ class _PlainLSSVM(LSSVMBase):
                 'Use solver="cg", which never holds the kernel matrix.',
             )
         self.X_fit_ = self._standardised_training_inputs(X, weights)
-        self.kernel_, self.y_fit_, self.weights_ = kernel, y, weights
+        self.kernel_, self.y_fit_, self.weights_, self._grown = kernel, y, weights, None
         if self.solver == "cg":
             solutions = [solve_cg(kernel, self.X_fit_, target, gamma, weights=weights) for target in _columns(y)]
             self._take(solutions, several=y.ndim == 2)
@@ -69,6 +73,29 @@ class _PlainLSSVM(LSSVMBase):
         spectrum = CentredSpectrum.from_kernel_matrix(K, _columns(y)[0], weights)
         found = [solve_spectral(spectrum.with_targets(target), gamma) for target in _columns(y)]
         self._take(found, several=y.ndim == 2)
+
+    def _add(self, inputs: Array, y: Array, weights: Array | None) -> None:
+        """Rows with kernel, γ and scales held; the first time the factor is made, which fits do not keep."""
+        targets = np.concatenate([self.y_fit_, y])
+        first = targets.reshape(len(targets), -1)[:, 0].copy()
+        if self._grown is None:
+            n = len(self.y_fit_)
+            require_matrices(n + len(y), 3, 'Fit all rows by solver="cg", which never holds the kernel matrix.')
+            self._grown = GrownPosterior.of(
+                DualPosterior.from_kernel_matrix(
+                    self.kernel_,
+                    self.X_fit_,
+                    self.kernel_(self.X_fit_),
+                    first[:n],
+                    mu=1.0,
+                    zeta=float(self.gamma),
+                    weights=self.weights_,
+                )
+            )
+        self._grown = self._grown.with_rows(inputs, first, weights)
+        self.X_fit_, self.y_fit_, self.weights_ = self._grown.X, targets, self._grown.weights
+        self.alpha_, intercept = self._grown.support(targets)
+        self.intercept_ = float(intercept) if targets.ndim == 1 else intercept
 
     def _take(self, solutions: Sequence[KKTSolution | CGSolution], *, several: bool) -> None:
         """Support values and biases of the outputs, of shape (N, L) and (L,), or of the only one."""
@@ -132,6 +159,18 @@ class LSSVC(BinaryClassifier, _PlainLSSVM):
         self._fit_targets(X, self._encode_labels(y), weights)
         return self
 
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> LSSVC:
+        """Add rows with kernel, γ and scales held, in O(N²) for each; a model that is not fitted yet is fitted.
+
+        The first call after `fit` makes the factor, in O(N³). With `classes`, the first rows must show each of them.
+        """
+        if not hasattr(self, "alpha_"):
+            check_first_labels(y, classes)
+            return self.fit(X, y, sample_weight)
+        inputs, y, weights = check_new_rows(self, X, y, sample_weight)
+        self._add(inputs, 2.0 * check_labels(self.classes_, y) - 1.0, weights)
+        return self
+
     def decision_function(self, X: Any) -> Array:
         """Σ α_i K(x, x_i) + b for each row of X (2.22)."""
         return self._latent(X)
@@ -169,6 +208,14 @@ class LSSVR(RegressorMixin, _PlainLSSVM):  # type: ignore[misc]
     def predict(self, X: Any) -> Array:
         """Σ α_i K(x, x_i) + b for each row of X."""
         return self._latent(X)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVR:
+        """Add rows with kernel, γ and scales held, as in `LSSVC.partial_fit`."""
+        if not hasattr(self, "alpha_"):
+            return self.fit(X, y, sample_weight)
+        inputs, y, weights = check_new_rows(self, X, y, sample_weight)
+        self._add(inputs, check_outputs(y, self.y_fit_), weights)
+        return self
 
     def predict_interval(
         self,

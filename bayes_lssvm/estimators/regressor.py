@@ -24,6 +24,7 @@ from .noisy import NoisyLSSVM
 from .outputs import design_outputs, outputs_state, restore_outputs
 from .state import surface_state
 from .trusted import TrainingRows
+from .updates import add_rows_to_outputs, check_new_rows, check_outputs
 
 METHODS = (*LEFT_OUT, "marginal", "plug-in")
 INSTEAD = 'Use method="marginal", or ask for a smaller coverage.'
@@ -140,6 +141,24 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, NoisyLSSVM): 
             self.outputs_ = None
         return self
 
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> BayesianLSSVR:
+        """Add rows with kernel, μ, ζ and scales held, in O(N²) for each; a model that is not fitted yet is fitted.
+
+        The same as a fit to all rows with these hyperparameters. `level3_` and `log_evidence_` stay those of the rows
+        on which they were chosen; `fit` chooses them anew.
+        """
+        if not hasattr(self, "outputs_"):
+            return self.fit(X, y, sample_weight)
+        self._require_constant_noise("partial_fit holds the noise: fit all rows again")
+        inputs, y, weights = check_new_rows(self, X, y, sample_weight)
+        add_rows_to_outputs(self, inputs, check_outputs(y, self.y_fit_), weights)
+        return self
+
+    def _require_constant_noise(self, instead: str) -> None:
+        noise = getattr(self, "noise", "constant")
+        if noise != "constant":
+            raise ValueError(f"With noise={noise!r} each row has noise of its own, and {instead}.")
+
     # --- predictions -----------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Array | tuple[Array, Array]:
@@ -206,6 +225,7 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, NoisyLSSVM): 
         if method == "plug-in":
             mean, std = self.predict(X, return_std=True)
             return gaussian_interval(mean, std, coverage)
+        self._require_constant_noise('intervals are for noise of one size: use method="plug-in"')
         inputs = self._new_inputs(X)
         if self.outputs_ is not None:
             each = [output.predict_interval(inputs, coverage, method, n_blocks=n_blocks) for output in self.outputs_]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar, get_args
 
@@ -15,6 +15,7 @@ from ..base.encoding import Encoding
 from ..base.errors import require_positive
 from ..base.standardisation import Standardiser
 from ..kernels import EXTRA, Kernel, Precomputed, kernel_from_dict, kernel_to_dict
+from ..levels.grown import GrownPosterior
 from ..levels.level1 import DualPosterior
 from ..levels.level2 import Level2, Mode, Status
 from ..levels.level3 import ErrorBars, Level3
@@ -160,6 +161,8 @@ def design_state(model: Any) -> State:
         "level3": asdict(model.level3_),
         "log_evidence": model.log_evidence_,
     }
+    if isinstance(posterior, GrownPosterior):
+        header["n_first"] = posterior.n_first
     arrays = {
         "X": posterior.X,
         "y": model.y_fit_,
@@ -187,12 +190,15 @@ def restore_design(model: Any, state: State) -> None:
         if not (weights > 0.0).all():
             raise ValueError("weights holds numbers that are not positive")
     model.weights_ = weights
-    model.level3_ = _level3(header["level3"], n)
+    first = header.get("n_first", n)  # the rows that the hyperparameters were chosen on; others came later
+    if not isinstance(first, int) or not 0 < first <= n:
+        raise ValueError(f"its header does not describe {n} points")
+    model.level3_ = _level3(header["level3"], first)
     model.kernel_ = kernel_from_dict(header["kernel"])
     model.kernel_.check_width(width)
     level2 = model.level3_.level2
     model.X_fit_, model.y_fit_ = arrays["X"], arrays["y"]
-    model.posterior_ = DualPosterior(
+    posterior = DualPosterior(
         model.kernel_,
         model.X_fit_,
         arrays["alpha"],
@@ -203,6 +209,7 @@ def restore_design(model: Any, state: State) -> None:
         arrays["kernel_means"],
         weights,
     )
+    model.posterior_ = posterior if "n_first" not in header else replace(GrownPosterior.of(posterior), n_first=first)
     model.columns_ = np.array(columns, dtype=int)
     model.refinement_ = model.press_ = None
 

@@ -362,6 +362,25 @@ def test_predictions_of_numbers_have_a_mean_and_a_standard_deviation(run, folder
     assert (record["task"], record["mean"], record["std"]) == ("regression", mean.tolist(), std.tolist())
 
 
+def test_intervals_and_label_sets_are_those_of_the_estimators(run, folder, ripley_set, direct):
+    model = load(folder / "regression.npz")
+    del model.feature_names_in_
+    X = np.column_stack([ripley_set.data[:, 0], ripley_set.target])
+    rows = table_of(run("predict", folder / "regression.npz", folder / "ripley.csv", "--interval", "0.8")[1])
+    lower, upper = model.predict_interval(X, 0.8)
+    assert [float(row["lower"]) for row in rows] == lower.tolist()
+    assert [float(row["upper"]) for row in rows] == upper.tolist()
+    rows = table_of(run("predict", folder / "model.npz", folder / "test.csv", "--interval", "0.99")[1])
+    held = direct.predict_set(ripley_set.test_data, 0.99)
+    assert [row["set"] for row in rows] == [" ".join(str(c) for c in (0, 1) if row[c]) for row in held.tolist()]
+    code, _, err = run("predict", folder / "model.npz", folder / "test.csv", "--interval", "90")
+    assert code == 2
+    assert "a share between 0 and 1 is needed, such as 0.9, not '90'" in err
+    code, _, err = run("predict", folder / "regression.npz", folder / "ripley.csv", "--interval", "0.999")
+    assert code == 2
+    assert "needs at least 999 of them, and there are 250" in err
+
+
 def test_columns_are_matched_by_name(run, folder, tmp_path):
     rows = [line.split(",") for line in (folder / "test.csv").read_text().splitlines()]
     turned = write(

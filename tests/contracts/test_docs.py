@@ -25,6 +25,7 @@ RUNNABLE = [
     "guide/imbalance.md",
     "guide/regression.md",
     "guide/probabilities.md",
+    "guide/intervals.md",
     "reference/estimators.md",
     "reference/displays.md",
     "reference/kernels_and_solvers.md",

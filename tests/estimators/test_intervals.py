@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from bayes_lssvm import LSSVR, BayesianLSSVR
+from bayes_lssvm import LSSVR, BayesianLSSVR, FixedSizeLSSVR
 from bayes_lssvm.kernels import RBF
 
 
@@ -99,3 +99,20 @@ def test_what_is_wrong_is_a_sentence(fitted):
         fitted.predict_interval(new, method="cv+", n_blocks=1)
     with pytest.raises(ValueError, match="1 features"):
         fitted.predict_interval(np.zeros((1, 2)))
+
+
+@pytest.mark.parametrize("integrate", [False, True])
+def test_models_of_fixed_size_have_the_left_out_errors_of_their_rows(integrate):
+    X, y = data(300, 5)
+    new, targets = data(2000, 6)
+    model = FixedSizeLSSVR(n_landmarks=25, integrate=integrate).fit(X, y)
+    lower, upper = model.predict_interval(new, 0.9)
+    half = 0.5 * (upper - lower)
+    np.testing.assert_allclose(0.5 * (upper + lower), model.predict(new))
+    np.testing.assert_allclose(half, half[0])
+    assert 0.86 < np.mean((lower <= targets) & (targets <= upper)) < 0.94
+    if not integrate:  # the exact model with the same kernel and γ, whose rows are left out by their own factor
+        exact = LSSVR(model.kernel_, model.gamma_).fit(X, y)
+        np.testing.assert_allclose(half[0], 0.5 * np.median(np.subtract(*exact.predict_interval(new)[::-1])), rtol=0.02)
+    with pytest.raises(ValueError, match="needs at least 999 of them, and there are 300"):
+        model.predict_interval(new, 0.999)
