@@ -36,7 +36,7 @@ class LeftOutDisplay(Display):
     def from_estimator(cls, estimator: Any, *, ax: Any = None, plot: bool = True, **options: Any) -> LeftOutDisplay:
         """The training rows of a fitted `BayesianLSSVR`, each predicted by the model of the others in closed form."""
         found = left_out_targets(estimator)
-        display = cls(found.targets, found.predictions, np.sqrt(found.variances))
+        display = cls(found.rows.targets, found.rows.predictions, np.sqrt(found.variances))
         return display.plot(ax, **options) if plot else display
 
     @classmethod

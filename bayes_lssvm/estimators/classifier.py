@@ -341,8 +341,13 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC, PredictsSets):
     def _training_rows(self) -> TrainingRows:
         if (several := self._several()) is None:
             return super()._training_rows()
+        self._require_equal_weights("trust")
         kernel = self._given_kernel()
         return TrainingRows(*several.training_rows(), kernel, not self.refine, "classification")
+
+    @property
+    def _has_weights(self) -> bool:
+        return super()._has_weights if (several := self._several()) is None else several.has_weights
 
     def _require_one_target(self, method: str, instead: str) -> None:
         if self._several() is not None:

@@ -33,16 +33,28 @@ class DrawsTargets:
 
         Notes
         -----
-        Hyperparameters are held at the model's. Outputs are drawn independently of each other.
+        Hyperparameters are held at the model's. Outputs are drawn independently of each other. Student's noise is drawn
+        as such, with tails beyond those of a Gaussian of its error bar.
         """
         if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 1:
             raise ValueError(f"n_samples must be a positive whole number, got {n_samples!r}.")
         if of not in OF:
             raise ValueError(f'of must be "y" for new targets or "f" for the function without noise, got {of!r}.')
-        mean, covariance = self._joint(X, noise=of == "y")
-        rng = generator(random_state)
-        draws = [gaussian_draws(m, c, int(n_samples), rng) for m, c in zip(mean.T, covariance.T, strict=True)]
+        rng, n_samples = generator(random_state), int(n_samples)
+        mean, covariance = self._joint(X, noise=of == "y" and self._gaussian_noise)
+        draws = [gaussian_draws(m, c, n_samples, rng) for m, c in zip(mean.T, covariance.T, strict=True)]
+        if of == "y" and not self._gaussian_noise:
+            draws = [f + e for f, e in zip(draws, self._noise_draws(X, n_samples, rng), strict=True)]
         return draws[0] if self._one_output else np.stack(draws, axis=1)
+
+    @property
+    @abstractmethod
+    def _gaussian_noise(self) -> bool:
+        """Whether the noise of all outputs is Gaussian."""
+
+    @abstractmethod
+    def _noise_draws(self, X: Any, n_samples: int, rng: np.random.Generator) -> list[Array]:
+        """Noise of new targets at the rows of X, of shape (n, n_samples) for each output."""
 
     @property
     @abstractmethod

@@ -329,8 +329,13 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
 
     def _require_equal_weights(self, method: str) -> None:
         """Refuse a method that knows no weights to a model that has them."""
-        if self.weights_ is not None:
+        if self._has_weights:
             raise ValueError(f"{method} takes rows of equal weight, and this model was fitted with weights.")
+
+    @property
+    def _has_weights(self) -> bool:
+        """Whether rows have weights other than one, given or found."""
+        return self.weights_ is not None
 
     def _training_rows(self) -> TrainingRows:
         check_is_fitted(self, "X_fit_")

@@ -27,6 +27,13 @@ class LeftOutRows(NamedTuple):
     inputs: Array
 
 
+class LeftOutTargets(NamedTuple):
+    """Real targets of the training rows with their predictions, and the variances of those, noise included."""
+
+    rows: LeaveOneOut
+    variances: Array
+
+
 def left_out_training(model: Any) -> LeftOutRows:
     """The training rows of a `BayesianLSSVC` of two classes, in their order."""
     if getattr(model, "multiclass_", None) is not None:
@@ -40,11 +47,14 @@ def left_out_training(model: Any) -> LeftOutRows:
     return LeftOutRows(odds, (model.y_fit_ > 0).astype(int), model.X_fit_)
 
 
-def left_out_targets(model: Any) -> LeaveOneOut:
+def left_out_targets(model: Any) -> LeftOutTargets:
     """The training rows of a `BayesianLSSVR`, each predicted by the model of the others (paper 1, eq 12)."""
-    if not hasattr(model, "X_fit_") or hasattr(model, "classes_"):
+    if not hasattr(model, "noise_variances"):
         raise ValueError(f"{type(model).__name__} has no left-out predictions of real targets; BayesianLSSVR has.")
-    return leave_one_out(model.kernel_(model.X_fit_), model.y_fit_, model.gamma_, mu=model.mu_)
+    noise = model.noise_variances()
+    K = model.kernel_(model.X_fit_)
+    found = leave_one_out(K, model.y_fit_, model.gamma_, mu=model.mu_, weights=model.weights_)
+    return LeftOutTargets(found, found.latent_variances + noise)
 
 
 def left_out_probabilities(model: BayesianLSSVC, X: Array, y: AnyArray) -> Array:

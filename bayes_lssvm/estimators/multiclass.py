@@ -436,6 +436,13 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
             found[self.code_book_[self.labels_, bit] != 0] = member.X_fit_
         return found
 
+    @property
+    def has_weights(self) -> bool:
+        """Whether rows of some LS-SVM member have weights other than one."""
+        if self.design_ is not None:
+            return self.weights_ is not None
+        return any(getattr(member, "weights_", None) is not None for member in self.members_)
+
     def training_rows(self) -> tuple[Array, AnyArray]:
         """Inputs and labels that the members were designed on, class by class where each saw its own rows only."""
         if self.design_ is not None:

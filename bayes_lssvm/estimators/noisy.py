@@ -72,6 +72,13 @@ class NoisyLSSVM(EvidenceLSSVM):
             return level * self.log_variance_.variances(inputs)
         return np.full(len(inputs), level * (one_sigma(self.nu_) ** 2 if self.noise_ == "student" else 1.0))
 
+    def _drawn_noise(self, inputs: Array, n_samples: int, rng: np.random.Generator) -> Array:
+        """Draws of the noise of targets of weight one at standardised inputs, of shape (n, n_samples)."""
+        shape = (len(inputs), n_samples)
+        if self.noise_ == "student":
+            return np.asarray(rng.standard_t(self.nu_, size=shape) / np.sqrt(self.zeta_))
+        return np.sqrt(self._noise_variance(inputs))[:, None] * rng.standard_normal(shape)
+
     def outliers(self, *, chance: float = 0.05) -> Outliers:
         """Training rows that the model of the others does not expect, by their leave-one-out errors.
 
@@ -83,10 +90,19 @@ class NoisyLSSVM(EvidenceLSSVM):
         """
         self._require_one_target("outliers", "use outputs_[i].outliers()")
         own = np.ones(len(self.y_fit_)) if self.noise_weights_ is None else self.noise_weights_
-        total = np.ones(len(self.y_fit_)) if self.weights_ is None else self.weights_
-        left = leave_one_out(self.kernel_(self.X_fit_), self.y_fit_, self.gamma_, mu=self.mu_, weights=total)
-        noise = self._noise_variance(self.X_fit_) * own / total  # a row's own precision is that of its given weight
-        return outliers_of(left, noise, own, chance)
+        left = leave_one_out(self.kernel_(self.X_fit_), self.y_fit_, self.gamma_, mu=self.mu_, weights=self.weights_)
+        return outliers_of(left, self.noise_variances(), own, chance)
+
+    def noise_variances(self) -> Array:
+        """Variance of the noise that a target of each training row is expected to have, of shape (N,).
+
+        With the row's given weight; what its own error says of it, as with Student's noise, has no part in it.
+        """
+        self._require_one_target("noise_variances", "use outputs_[i].noise_variances()")
+        expected = self._noise_variance(self.X_fit_)
+        if self.weights_ is None:
+            return expected
+        return expected / (self.weights_ if self.noise_weights_ is None else self.weights_ / self.noise_weights_)
 
     def _state(self) -> State:
         if self.noise_weights_ is None:

@@ -20,7 +20,7 @@ from ..levels.level1 import DualPosterior
 from ..levels.solvers import CGSolution, KKTSolution, kernel_product, solve_cg, solve_cholesky, solve_spectral
 from ..linalg.spectrum import CentredSpectrum
 from .common import BinaryClassifier, LSSVMBase, check_regression_targets
-from .intervals import BLOCKS, LEFT_OUT, LeftOut, check_method, left_out_interval
+from .intervals import BLOCKS, LEFT_OUT, LeftOut, Noise, check_method, left_out_interval
 from .updates import check_first_labels, check_labels, check_new_rows, check_outputs
 
 _SOLVERS = ("cholesky", "spectral", "cg")
@@ -241,16 +241,17 @@ class LSSVR(RegressorMixin, _PlainLSSVM):  # type: ignore[misc]
         Notes
         -----
         Kernel and γ are given, so that the guarantee of jackknife+ holds: at least 2·coverage − 1 in the worst case, as
-        a rule about `coverage`. Standardisation of the inputs knows no targets and does not touch it.
+        a rule about `coverage`. Standardisation of the inputs knows no targets and does not touch it. With weights the
+        new target has weight one; errors of left-out rows are brought to its noise by the model, and the coverage is
+        no longer free of assumptions.
         """
         check_is_fitted(self, "alpha_")
         coverage, method = require_coverage(coverage), check_method(method, LEFT_OUT)
         y = self.y_fit_.reshape(len(self.y_fit_), -1)
         how = LeftOut(method, n_blocks, random_state)
-        gamma = np.full(y.shape[1], float(self.gamma))
-        found = left_out_interval(
-            self.kernel_, self.X_fit_, y, gamma, self._new_inputs(X), coverage, how, self.weights_
-        )
+        gamma, inputs = np.full(y.shape[1], float(self.gamma)), self._new_inputs(X)
+        noise = Noise.given(self.weights_, len(inputs))
+        found = left_out_interval(self.kernel_, self.X_fit_, y, gamma, inputs, coverage, how, noise)
         return Interval(*(end.reshape(len(end), *self.y_fit_.shape[1:]) for end in found))
 
     def __sklearn_tags__(self) -> Tags:

@@ -19,7 +19,16 @@ from .common import check_regression_targets
 from .comparing import ComparesKernels
 from .draws import DrawsTargets
 from .evidence import Prior
-from .intervals import BLOCKS, LEFT_OUT, LeftOut, check_method, gaussian_interval, left_out_interval
+from .intervals import (
+    BLOCKS,
+    LEFT_OUT,
+    LeftOut,
+    Noise,
+    check_method,
+    gaussian_interval,
+    left_out_interval,
+    student_interval,
+)
 from .noisy import NoisyLSSVM
 from .outputs import design_outputs, outputs_state, restore_outputs
 from .state import surface_state
@@ -210,7 +219,8 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, NoisyLSSVM): 
         method : {"jackknife+", "cv+", "marginal", "plug-in"}, default "jackknife+"
             From exact leave-one-out errors and models, in closed form; the same with blocks of rows left out together;
             quantiles of the predictive distribution with μ, ζ and the kernel's parameters integrated out; or the
-            Gaussian of `predict(return_std=True)`, which covers too little with few rows.
+            Gaussian of `predict(return_std=True)`, with Student's noise that of the function and the t distribution
+            together, which covers too little with few rows.
         n_blocks : int, default 10
             For "cv+".
 
@@ -219,26 +229,43 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, NoisyLSSVM): 
         Jackknife+ assumes no distribution of the noise. Its bound, at least 2·coverage − 1, is for models that know
         nothing of the row left out; here the hyperparameters have seen all rows. See docs/guide/intervals.md for what
         that costs.
+
+        The new target has weight one. Where rows differ in their noise, by weights or by learned noise, each error of a
+        left-out row is brought to the noise of the new target by the model first (`bayes_lssvm.estimators.intervals`).
+        Student's noise is one for all rows of the same weight. "marginal" knows constant noise only.
         """
         check_is_fitted(self, "outputs_")
         coverage, method = require_coverage(coverage), check_method(method, METHODS)
-        if method == "plug-in":
-            mean, std = self.predict(X, return_std=True)
-            return gaussian_interval(mean, std, coverage)
-        self._require_constant_noise('intervals are for noise of one size: use method="plug-in"')
         inputs = self._new_inputs(X)
         if self.outputs_ is not None:
             each = [output.predict_interval(inputs, coverage, method, n_blocks=n_blocks) for output in self.outputs_]
             return Interval(*(np.stack(ends, axis=1) for ends in zip(*each, strict=True)))
+        if method == "plug-in":
+            return self._plug_in_interval(X, coverage)
         if method == "marginal":
             return self._marginal_interval(X, coverage)
-        y, gamma = self.y_fit_[:, None], np.array([self.gamma_])
+        y, gamma, noise = self.y_fit_[:, None], np.array([self.gamma_]), None
+        if self.weights_ is not None:
+            rows, new = self.zeta_ * self.noise_variances(), self.zeta_ * self._noise_variance(inputs)
+            noise = Noise(self.weights_, rows, new)
         how = LeftOut(method, n_blocks, self.random_state, INSTEAD)
-        found = left_out_interval(self.kernel_, self.X_fit_, y, gamma, inputs, coverage, how, self.weights_)
+        found = left_out_interval(self.kernel_, self.X_fit_, y, gamma, inputs, coverage, how, noise)
         return Interval(found.lower[:, 0], found.upper[:, 0])
+
+    def _plug_in_interval(self, X: Any, coverage: float) -> Interval:
+        if self.noise_ == "student":
+            mean, std = self.latent(X, return_std=True)
+            return student_interval(mean, std, float(self.zeta_) ** -0.5, self.nu_, coverage)
+        mean, std = self.predict(X, return_std=True)
+        return gaussian_interval(mean, std, coverage)
 
     def _marginal_interval(self, X: Any, coverage: float) -> Interval:
         """By the posterior of the hyperparameters, which the first call makes and later ones have."""
+        if self.noise_ != "constant":
+            raise ValueError(
+                f"marginal intervals are for constant noise, and this model has found {self.noise_} noise: use "
+                'method="jackknife+", "cv+" or "plug-in".'
+            )
         if not hasattr(self, "hyper_posterior_"):
             held = not self.refine or self.kernel_.log_params.size == 0
             how = "quadrature" if held or self.kernel_.log_params.size == 1 else "ccd"
@@ -261,6 +288,14 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, NoisyLSSVM): 
         if self.outputs_ is None:
             return self._noise_variance(inputs)
         return np.stack([output._noise_variance(inputs) for output in self.outputs_], axis=1)
+
+    @property
+    def _gaussian_noise(self) -> bool:
+        return all(model.noise_ != "student" for model in self.outputs_ or [self])
+
+    def _noise_draws(self, X: Any, n_samples: int, rng: np.random.Generator) -> list[Array]:
+        inputs = self._new_inputs(X)
+        return [model._drawn_noise(inputs, n_samples, rng) for model in self.outputs_ or [self]]
 
     @property
     def _one_output(self) -> bool:

@@ -47,7 +47,7 @@ def jackknife_plus(predictions: Array, errors: Array, k: int) -> Interval:
     ----------
     predictions : array of shape (n, N, L)
         f_−i(x), or f_−B(x) of the block of row i.
-    errors : array of shape (N, L)
+    errors : array of shape (N, L), or (n, N, L) where they depend on x
         Of left-out rows by the same models.
     k : int
         `rank_among` has it.

@@ -78,16 +78,34 @@ class LeftOutModels:
         Blocks are arrays of the numbers of their rows; by default every row is a block of its own.
         """
         if blocks is None:
-            diagonal = np.einsum("ji,ji->i", self.inverse_factor, self.inverse_factor) - self.rho**2 / self.total
-            if not np.all(diagonal > 0.0):
-                raise not_positive_definite(0.0)
-            return self.alpha / diagonal[:, None]
+            return self.alpha / self._diagonal()[:, None]
         found = np.empty_like(self.alpha)
         for rows in blocks:
-            columns = np.asfortranarray(self.inverse_factor[:, rows])
-            R = product(columns.T, columns) - np.outer(self.rho[rows], self.rho[rows] / self.total)
-            found[rows] = Factor.in_place(np.asfortranarray(R), 0.0).solve(self.alpha[rows])
+            found[rows] = self._block(rows).solve(self.alpha[rows])
         return found
+
+    def variances(self, blocks: Sequence[AnyArray] | None = None) -> Array:
+        """Variances of those errors times μ, the noise of the row included: the diagonal of R_BB⁻¹, of shape (N,)."""
+        if blocks is None:
+            return 1.0 / self._diagonal()
+        found = np.empty(self.n)
+        for rows in blocks:
+            S = self._block(rows).inverse_factor()
+            found[rows] = np.einsum("ji,ji->i", S, S)
+        return found
+
+    def _diagonal(self) -> Array:
+        """R_ii of all rows."""
+        diagonal = np.einsum("ji,ji->i", self.inverse_factor, self.inverse_factor) - self.rho**2 / self.total
+        if not np.all(diagonal > 0.0):
+            raise not_positive_definite(0.0)
+        return diagonal
+
+    def _block(self, rows: AnyArray) -> Factor:
+        """A factor of R_BB."""
+        columns = np.asfortranarray(self.inverse_factor[:, rows])
+        R = product(columns.T, columns) - np.outer(self.rho[rows], self.rho[rows] / self.total)
+        return Factor.in_place(np.asfortranarray(R), 0.0)
 
     def smoother(self, X_new: Array) -> tuple[Array, Array]:
         """Rows h(x) of shape (n, N), and outputs f(x) of shape (n, L)."""
