@@ -326,12 +326,12 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC, PredictsSets):
         mean, variance = several.output_moments(self._new_inputs(X))
         return mean, np.sqrt(variance)
 
-    def _left_out_probabilities(self) -> tuple[Array, AnyArray]:
+    def _left_out_probabilities(self) -> tuple[Array, AnyArray, Array | None]:
         if (several := self._several()) is None:
-            return probabilities(self.left_out_log_odds()), (self.y_fit_ > 0).astype(int)
+            return probabilities(self.left_out_log_odds()), (self.y_fit_ > 0).astype(int), self.weights_
         if self.decoding not in PROBABILISTIC:
             raise ValueError(f"predict_set needs probabilities, and decoding={self.decoding!r} gives none.")
-        return several.left_out_probabilities(), several.labels_
+        return several.left_out_probabilities(), several.labels_, several.weights_
 
     def _several(self) -> MulticlassLSSVC | None:
         """The classifier for more than two classes, if this is one."""

@@ -140,8 +140,8 @@ def gaussian_interval(mean: Array, std: Array, coverage: float) -> Interval:
 def student_interval(mean: Array, std: Array, scale: float, nu: float, coverage: float) -> Interval:
     """The central interval of f + e for f ~ Normal(mean, std²) and t noise e of ν degrees of freedom and a scale.
 
-    With the noise as Normal(0, scale²/τ), τ ~ Gamma(ν/2, ν/2), P(|f − mean + e| < h) is the mean over τ of a Gaussian's,
-    by the trapezoidal rule in log τ; h is found by bisection.
+    With the noise as Normal(0, scale²/τ), τ ~ Gamma(ν/2, ν/2), P(|f − mean + e| < h) is a mean over τ of Gaussians', by
+    the trapezoidal rule in log τ; h is found by bisection.
     """
     reach = 80.0 / nu + np.sqrt(160.0 / nu)  # beyond it the density of log τ has fallen by e⁻⁴⁰
     u = np.linspace(-reach, np.sqrt(160.0 / nu) + np.log1p(80.0 / nu), _NODES)

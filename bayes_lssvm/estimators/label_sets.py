@@ -9,6 +9,7 @@ import numpy as np
 
 from ..base.intervals import require_coverage
 from ..base.typing import AnyArray, Array
+from ..base.weights import counted
 from ..press.conformal import thresholds
 
 
@@ -20,8 +21,8 @@ class PredictsSets:
     predict_proba: Any
 
     @abstractmethod
-    def _left_out_probabilities(self) -> tuple[Array, AnyArray]:
-        """P_−i(c | x_i) of shape (N, M) at the training rows, and the numbers of their classes."""
+    def _left_out_probabilities(self) -> tuple[Array, AnyArray, Array | None]:
+        """P_−i(c | x_i) of shape (N, M) at the training rows, the numbers of their classes, and their weights."""
 
     def predict_set(self, X: Any, coverage: float = 0.9, *, by_class: bool = False) -> AnyArray:
         """Which labels the set of each row of X holds: an array of bool of shape (n, M), in the order of `classes_`.
@@ -40,9 +41,10 @@ class PredictsSets:
         Notes
         -----
         Leave-one-out probabilities are exact, with hyperparameters, map and class frequencies held, so that nothing is
-        fitted again. They need moderation="loo". Probabilities are those at the training set's class frequencies.
+        fitted again. They need moderation="loo". Probabilities are those at the training set's class frequencies, in
+        which rows count by their weights, and so they do for the threshold.
         """
         coverage = require_coverage(coverage)
-        left_out, labels = self._left_out_probabilities()
-        least = thresholds(left_out, labels, coverage, by_class=by_class)
+        left_out, labels, weights = self._left_out_probabilities()
+        least = thresholds(left_out, labels, coverage, by_class=by_class, counts=counted(weights, len(labels)))
         return np.asarray(self.predict_proba(X, class_prior=self.training_frequencies_.tolist()) >= least)

@@ -25,7 +25,7 @@ from ..base.typing import AnyArray, Array
 _ROUNDING = 1e-9  # of N + 1 times a coverage: 0.9 · 10 is 9, not what rounding makes of it
 
 
-def rank_among(n: int, coverage: float, instead: str) -> int:
+def rank_among(n: float, coverage: float, instead: str) -> int:
     """The number k = ⌊(1 − coverage)(N + 1)⌋, at least one, of the smallest of N values that is taken.
 
     Too few rows are refused: the end would be infinite. `instead` is a sentence on what to do then.
@@ -34,7 +34,7 @@ def rank_among(n: int, coverage: float, instead: str) -> int:
     if k < 1:
         needed = math.ceil(1.0 / (1.0 - coverage) - 1.0 - _ROUNDING)
         raise ValueError(
-            f"A coverage of {coverage:g} from left-out rows needs at least {needed} of them, and there are {n}. "
+            f"A coverage of {coverage:g} from left-out rows needs at least {needed} of them, and there are {n:g}. "
             f"{instead}"
         )
     return k
@@ -65,7 +65,9 @@ def folds(n: int, count: int, seed: int) -> list[AnyArray]:
     return [np.sort(part) for part in np.array_split(np.random.default_rng(seed).permutation(n), count)]
 
 
-def thresholds(left_out: Array, labels: AnyArray, coverage: float, *, by_class: bool) -> Array:
+def thresholds(
+    left_out: Array, labels: AnyArray, coverage: float, *, by_class: bool, counts: Array | None = None
+) -> Array:
     """The least probability at which a class belongs to a label set, of shape (M,).
 
     Parameters
@@ -76,15 +78,24 @@ def thresholds(left_out: Array, labels: AnyArray, coverage: float, *, by_class: 
     coverage : float
     by_class : bool
         A threshold for each class from its own rows, so that each class is covered; else one for all.
+    counts : array of shape (N,), optional
+        For how many rows each one stands; one by default.
     """
-    own = left_out[np.arange(len(labels)), labels]
-    n_classes = left_out.shape[1]
+    own, n_classes = left_out[np.arange(len(labels)), labels], left_out.shape[1]
+    times = np.ones(len(labels)) if counts is None else counts
     if not by_class:
-        k = rank_among(len(own), coverage, "Ask for a smaller coverage.")
-        return np.full(n_classes, np.partition(own, k - 1)[k - 1])
+        return np.full(n_classes, _least(own, times, coverage, "Ask for a smaller coverage."))
     found = np.empty(n_classes)
     for c in range(n_classes):
-        of_class = own[labels == c]
-        k = rank_among(len(of_class), coverage, f"They are those of class number {c}; use by_class=False.")
-        found[c] = np.partition(of_class, k - 1)[k - 1]
+        rows, instead = labels == c, f"They are those of class number {c}; use by_class=False."
+        found[c] = _least(own[rows], times[rows], coverage, instead)
     return found
+
+
+def _least(values: Array, times: Array, coverage: float, instead: str) -> float:
+    """The k-th smallest of values that stand for so many rows each."""
+    total = float(times.sum())
+    k = rank_among(total, coverage, instead)
+    order = np.argsort(values)
+    reached = np.cumsum(times[order]) >= k - _ROUNDING * total
+    return float(values[order[np.argmax(reached)]])

@@ -173,3 +173,24 @@ def test_trust_refuses_weights_of_several_classes_too(settings, tmp_path):
     for call in (model.marginalise, lambda: model.compare(["linear", "rbf"])):
         with pytest.raises(ValueError, match="for two classes, and there are 3"):
             call()
+
+
+@pytest.mark.filterwarnings("ignore::bayes_lssvm.base.errors.BayesLSSVMWarning")
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("by_class", [False, True])
+def test_label_sets_of_whole_weights_are_those_of_repeated_rows(m, by_class):
+    rng = np.random.default_rng(m)
+    y = np.arange(60) % m
+    X = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]])[y] + rng.normal(size=(60, 2))
+    new, times = 1.5 * rng.normal(size=(200, 2)), rng.integers(1, 4, 60)
+    one = BayesianLSSVC("linear").fit(X, y, sample_weight=times)
+    other = BayesianLSSVC("linear").fit(X.repeat(times, axis=0), y.repeat(times))
+    found = one.predict_set(new, 0.9, by_class=by_class)
+    np.testing.assert_array_equal(found, other.predict_set(new, 0.9, by_class=by_class))
+    equal = BayesianLSSVC("linear").fit(X, y)
+    assert np.any(found != equal.predict_set(new, 0.9, by_class=by_class))
+
+
+def test_rows_are_not_added_to_noise_that_was_found(learned):
+    with pytest.raises(ValueError, match="partial_fit holds the noise: fit all rows again"):
+        learned.partial_fit(NEW, NEW[:, 0])
