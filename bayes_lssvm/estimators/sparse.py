@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base.errors import NoSignalWarning, require_positive, warn
 from ..base.typing import AnyArray, Array
+from ..base.weights import weighted_mean
 from ..kernels import Kernel
 from ..levels.level1 import ClassCentres, DualPosterior
 from ..levels.level3 import DEFAULT_PRIOR_SD
@@ -56,7 +57,7 @@ class SparseLSSVC(ModeratedClassifier, LSSVMBase):
     support_ : array of int of shape (n,)
         The training points that are kept.
     path_ : PruningPath
-        Loss of evidence and accuracy along the way.
+        Loss of evidence and accuracy along the way; its points are those of positive weight, counted from zero.
     alpha_ : array of shape (n,)
     intercept_, mu_, zeta_, gamma_, gamma_eff_ : float
     kernel_ : Kernel
@@ -103,15 +104,17 @@ class SparseLSSVC(ModeratedClassifier, LSSVMBase):
         self.standardise = standardise
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, validation: tuple[Any, Any] | None = None) -> SparseLSSVC:
-        """Design and prune on inputs X of shape (N, d) and two labels y of shape (N,).
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, validation: tuple[Any, Any] | None = None
+    ) -> SparseLSSVC:
+        """Design and prune on inputs X of shape (N, d) and two labels y of shape (N,), weights as in `BayesianLSSVC`.
 
         `validation` is a pair (X, y) by whose accuracy the pruning stops, instead of that of the training points.
         """
-        X, y = self._check_training_inputs(X, y, numeric_target=False)
-        signs = self._encode_labels(y)
+        X, y, weights = self._check_weighted_inputs(X, y, sample_weight, numeric_target=False)
+        signs = self._encode_labels(y, weights)
         require_positive("tolerance", self.tolerance)
-        inputs = self._standardised_training_inputs(X)
+        inputs = self._standardised_training_inputs(X, weights)
         self.path_ = prune(
             inputs,
             signs,
@@ -122,19 +125,22 @@ class SparseLSSVC(ModeratedClassifier, LSSVMBase):
             fraction=self.fraction,
             tolerance=self.tolerance,
             validation=None if validation is None else self._validation(*validation),
+            weights=weights,
             occam=self.occam,
             prior_sd=self.prior_sd,
             seed=self.random_state,
         )
         step = self.path_.chosen
-        self.support_, self.kernel_ = step.kept, step.kernel
+        self.support_, self.kernel_ = _rows_as_given(sample_weight, len(inputs))[step.kept], step.kernel
         self.mu_, self.zeta_, self.gamma_, self.gamma_eff_ = step.mu, step.zeta, step.zeta / step.mu, step.gamma_eff
         kept, labels = inputs[step.kept], signs[step.kept]
-        K = self.kernel_(kept)
-        self.posterior_ = DualPosterior.from_kernel_matrix(self.kernel_, kept, K, labels, mu=self.mu_, zeta=self.zeta_)
+        K, own = self.kernel_(kept), None if weights is None else weights[step.kept]
+        self.posterior_ = DualPosterior.from_kernel_matrix(
+            self.kernel_, kept, K, labels, mu=self.mu_, zeta=self.zeta_, weights=own
+        )
         self.centres_ = ClassCentres.from_posterior(self.posterior_, labels, self.gamma_eff_, K)
         self.alpha_, self.intercept_ = self.posterior_.alpha, self.posterior_.intercept
-        self.kept_frequency_ = float(np.mean(labels > 0))
+        self.kept_frequency_ = float(weighted_mean(labels > 0, own))
         if step.status == "no signal":
             warn(
                 f"No signal: with {self.kernel_!s} the model explains the labels hardly better than noise alone, and "
@@ -166,3 +172,9 @@ class SparseLSSVC(ModeratedClassifier, LSSVMBase):
     def predict(self, X: Any) -> AnyArray:
         """The more probable label for each row of X."""
         return self._decode_sign(self.decision_function(X))
+
+
+def _rows_as_given(sample_weight: Any, n: int) -> AnyArray:
+    """The numbers that the n rows of positive weight had among all rows."""
+    given = np.zeros(0) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    return np.flatnonzero(given) if given.ndim == 1 and len(given) > n else np.arange(n)

@@ -15,6 +15,9 @@ keep fewer than two points; when the evidence of the kept points says "no signal
 by more than `tolerance` standard errors √(p(1 − p)/n) below that of the model of all points, p. In the last two cases
 the step before is chosen, otherwise the last.
 
+Weights. With the noise precision ζw_i of a point its support value is α_i = γw_i e_i, and it counts by its weight in
+the accuracy of the training points.
+
 Loss of evidence. The evidence of the kept points is that of other, fewer data, and cannot be compared along the path.
 What can is log p(D | μ, ζ, θ) of all N points under the hyperparameters of each step: it says how far pruning has moved
 them from where all data want them. Kept points are the harder ones, so that they ask for more noise.
@@ -22,7 +25,7 @@ them from where all data want them. Kept points are the harder ones, so that the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,6 +36,7 @@ from ..base.errors import require_positive
 from ..base.memory import require_matrices
 from ..base.scikit import check_X_y
 from ..base.typing import AnyArray, Array
+from ..base.weights import check_weights, row_count, weighted_mean
 from ..kernels import Kernel, as_kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.objective import Evaluation, Objective
@@ -66,7 +70,7 @@ class PruningStep:
     log_evidence_all : float
         log p(all points | μ, ζ, θ).
     accuracy : float
-        Share of all training points, removed ones included, on the right side of f = 0.
+        Share of all training points, removed ones included, on the right side of f = 0, by their weights.
     validation_accuracy : float or None
     status : str
         Of level 2 on the kept points: "interior", "no signal", "interpolation".
@@ -142,6 +146,7 @@ def prune(
     fraction: float = 0.05,
     tolerance: float = 1.0,
     validation: tuple[Any, Any] | None = None,
+    weights: Any = None,
     occam: bool = True,
     prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
     seed: int = 0,
@@ -169,6 +174,8 @@ def prune(
         Standard errors by which the reference accuracy may fall.
     validation : pair (X, y) or None
         A set of its own to stop by; all training points by default.
+    weights : array of shape (N,), optional
+        The noise precision of point i is ζw_i > 0.
     occam : bool
         Whether the evidence that tunes the kernel has the Occam factor of μ and ζ (5.2).
     prior_sd : float or pair of floats
@@ -191,14 +198,20 @@ def prune(
         if validation[0].shape[1] != X.shape[1]:
             raise ValueError(f"The validation set has {validation[0].shape[1]} columns, the training set {X.shape[1]}.")
     require_matrices(len(X), 6, "Prune a random subset.")
-    models = _Models(Objective(X, y, occam, as_prior_sd(prior_sd)), validation, retune, seed)
+    weights = check_weights(weights, len(y), "weights")
+    if weights is not None and not weights.all():
+        raise ValueError("weights must be positive; leave the points of weight zero out.")
+    objective = Objective(X, y, occam, as_prior_sd(prior_sd), weights=weights)
+    models = _Models(objective, validation, retune, seed)
     start = as_kernel(kernel, X.shape[1])
-    place = np.argsort(canonical_order(X, y).rows)  # by which ties are broken, so that the order of rows has no say
+    place = np.argsort(
+        canonical_order(X, y, weights).rows
+    )  # by which ties are broken, so that the order of rows has no say
     step = models.step(np.arange(len(y)), models.tuned(start, np.arange(len(y)), refine_first))
     nothing = "The evidence of the points that are left says that there is no signal."
     steps, stopped = [step], nothing if step.status == "no signal" else ""
     reference = _reference(step)
-    n_reference = len(y) if validation is None else len(validation[1])
+    n_reference = row_count(weights, len(y)) if validation is None else len(validation[1])
     lowest = reference - tolerance * float(np.sqrt(reference * (1.0 - reference) / n_reference))
     bar = tqdm(total=len(y), desc="pruning", unit=" points", disable=None if progress else True, leave=False)
     with bar:
@@ -253,9 +266,12 @@ class _Models:
     retune: str
     seed: int
 
+    def _of(self, kept: AnyArray) -> Objective:
+        return self.objective.at_rows(self.objective.X[kept], kept)
+
     def tuned(self, kernel: Kernel, kept: AnyArray, with_kernel: bool) -> Evaluation:
         """μ, ζ and, if asked for, the kernel by the evidence of the kept points."""
-        own = replace(self.objective, X=self.objective.X[kept], y=self.objective.y[kept])
+        own = self._of(kept)
         return refine_objective(own, kernel, self.seed).optima[0] if with_kernel else own.evaluate(kernel)
 
     def next(self, last: PruningStep, kept: AnyArray) -> PruningStep:
@@ -266,14 +282,13 @@ class _Models:
 
     def step(self, kept: AnyArray, found: Evaluation, held: tuple[float, float] | None = None) -> PruningStep:
         """The model with μ and ζ as found, or held."""
-        X, y, kernel = self.objective.X, self.objective.y, found.kernel
+        X, y, kernel, own = self.objective.X, self.objective.y, found.kernel, self._of(kept)
         mu, zeta = held or (found.level2.mu, found.level2.zeta)
-        alpha, intercept = solve_cholesky(kernel(X[kept]), y[kept], zeta / mu)
-        own = Objective(X[kept], y[kept])
+        alpha, intercept = solve_cholesky(kernel(own.X), own.y, zeta / mu, own.weights)
         logs = float(np.log(mu)), float(np.log(zeta))
 
-        def accuracy(new: Array, labels: Array) -> float:
-            return float(np.mean((kernel(new, X[kept]) @ alpha + intercept) * labels > 0.0))
+        def accuracy(new: Array, labels: Array, weights: Array | None = None) -> float:
+            return float(weighted_mean((kernel(new, own.X) @ alpha + intercept) * labels > 0.0, weights))
 
         return PruningStep(
             kept=kept,
@@ -285,7 +300,7 @@ class _Models:
             intercept=intercept,
             log_evidence=own.at(kernel, *logs, along_kernel=False).value,
             log_evidence_all=self.objective.at(kernel, *logs, along_kernel=False).value,
-            accuracy=accuracy(X, y),
+            accuracy=accuracy(X, y, self.objective.weights),
             validation_accuracy=None if self.validation is None else accuracy(*self.validation),
             status=found.level2.status,
         )

@@ -13,8 +13,11 @@ from sklearn.preprocessing import StandardScaler
 import bayes_lssvm
 from bayes_lssvm import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR
 from bayes_lssvm.estimators.selector import EvidenceSelector
+from bayes_lssvm.estimators.sparse import SparseLSSVC
+from bayes_lssvm.linalg.spectrum import TridiagonalReduction
 from bayes_lssvm.multiclass import MulticlassLSSVC
 from bayes_lssvm.selection.inputs import backward_elimination
+from bayes_lssvm.selection.points import prune
 
 NEW = np.random.default_rng(9).normal(size=(15, 2))
 
@@ -53,6 +56,8 @@ ALL = [
     BayesianLSSVR(occam=False),
     MulticlassLSSVC("linear", shared_kernel=True),
     MulticlassLSSVC(),
+    SparseLSSVC(fraction=0.2),
+    SparseLSSVC("linear", rule="negative", retune="nothing"),
 ]
 
 
@@ -143,7 +148,9 @@ def test_metadata_routing(waves):
     np.testing.assert_allclose(best.predict(NEW), again.predict(NEW), rtol=1e-12)
 
 
-@pytest.mark.parametrize("estimator", [LSSVC(), LSSVR(), BayesianLSSVC(), BayesianLSSVR(), MulticlassLSSVC()], ids=str)
+@pytest.mark.parametrize(
+    "estimator", [LSSVC(), LSSVR(), BayesianLSSVC(), BayesianLSSVR(), MulticlassLSSVC(), SparseLSSVC()], ids=str
+)
 @pytest.mark.parametrize(
     ("bad", "words"),
     [(-1.0, "must not be negative"), (np.nan, "must be finite"), ("short", "one number for each"), (0.0, "leaves no")],
@@ -200,3 +207,31 @@ def test_inputs_are_selected_with_weights():
     assert one.path_.chosen.log_evidence == pytest.approx(plain.path_.chosen.log_evidence, abs=1e-9)
     with pytest.raises(ValueError, match="rows of weight zero out"):
         backward_elimination(X, y, kernel="linear", weights=kept, progress=False)
+
+
+@pytest.mark.filterwarnings("ignore::bayes_lssvm.base.errors.BayesLSSVMWarning")
+def test_points_are_pruned_with_weights(waves):
+    """Every step is the weighted LS-SVM of its points; the kept ones are named as they were given."""
+    X, y, counts = waves
+    labels, weights = np.where(y > 0, 1.0, -1.0), 0.5 * counts
+    model = SparseLSSVC(fraction=0.2).fit(X, labels, sample_weight=weights)
+    rows = np.flatnonzero(weights)
+    inputs, w, signs = model.standardiser_(X[rows]), weights[rows], labels[rows]
+    assert len(model.path_.steps) > 2
+    for before, step in zip((None, *model.path_.steps), model.path_.steps, strict=False):
+        own = LSSVC(step.kernel, step.zeta / step.mu, standardise=False)
+        own.fit(inputs[step.kept], signs[step.kept], sample_weight=w[step.kept])
+        np.testing.assert_allclose(step.alpha, own.alpha_, rtol=1e-8, atol=1e-10)
+        right = own.decision_function(inputs) * signs > 0.0
+        assert step.accuracy == pytest.approx(w[right].sum() / w.sum())
+        if before is not None:
+            gone = np.setdiff1d(before.kept, step.kept, assume_unique=True)
+            assert (
+                np.abs(before.alpha[np.isin(before.kept, gone)]).max() <= np.sort(np.abs(before.alpha))[len(gone) - 1]
+            )
+    np.testing.assert_array_equal(model.support_, rows[model.path_.chosen.kept])
+    whole = TridiagonalReduction.from_kernel_matrix(model.path_.steps[0].kernel(inputs), signs, w)
+    first = model.path_.steps[0]
+    assert first.log_evidence_all == pytest.approx(whole.local_evidence(first.mu, first.zeta).value, abs=1e-8)
+    with pytest.raises(ValueError, match="weights must be positive; leave the points of weight zero out"):
+        prune(X, labels, weights=weights)

@@ -149,10 +149,11 @@ def test_both_classes_keep_two_points():
     ids=str,
 )
 def test_classifier_passes_the_checks_of_scikit_learn(estimator):
-    results = check_estimator(estimator, on_skip=None, on_fail=None)
+    papers = {"check_sample_weight_equivalence_on_dense_data": "rows are counted"}
+    results = check_estimator(estimator, on_skip=None, on_fail=None, expected_failed_checks=papers)
     assert len(results) > 50
     assert not [(r["check_name"], repr(r["exception"])) for r in results if r["status"] == "failed"]
-    assert {r["check_name"] for r in results if r["status"] != "passed"} <= {"check_array_api_input"}
+    assert {r["check_name"] for r in results if r["status"] != "passed"} <= {"check_array_api_input", *papers}
 
 
 def test_attributes_are_those_of_the_chosen_step(ripley, model):
