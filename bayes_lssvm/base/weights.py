@@ -13,7 +13,7 @@ import numpy as np
 
 from .typing import AnyArray, Array
 
-__all__ = ["are_counts", "check_weights", "counted", "one_of_each", "row_count", "weighted_mean"]
+__all__ = ["are_counts", "check_weights", "counted", "one_of_each", "row_count", "weighted_mean", "with_weight"]
 
 _LARGEST_RATIO = 1e12
 
@@ -46,6 +46,20 @@ def check_weights(weights: Any, n: int, name: str = "sample_weight") -> Array | 
             "each other; leave the rows of the least weight out."
         )
     return None if np.all(w == 1.0) else w
+
+
+def with_weight(X: Array, y: AnyArray, weights: Any, fewest: int = 3) -> tuple[Array, AnyArray, Array | None]:
+    """Inputs and targets of the rows that have weight, and their weights; None where all weights are one."""
+    checked = check_weights(weights, len(X))
+    if checked is None or np.all(checked > 0.0):
+        return X, y, checked
+    kept = checked > 0.0
+    if kept.sum() < fewest:
+        raise ValueError(
+            f"At least {fewest} data points of positive weight are needed for a bias and two hyperparameters, got "
+            f"n_samples={int(kept.sum())}."
+        )
+    return X[kept], y[kept], check_weights(checked[kept], int(kept.sum()))
 
 
 def are_counts(weights: Array | None) -> bool:

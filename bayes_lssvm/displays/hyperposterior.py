@@ -70,7 +70,8 @@ class HyperposteriorDisplay(Display):
         grid = tuple(_range(column, grid_resolution) for column in points.T)
         mesh = np.stack([axis.ravel() for axis in np.meshgrid(*grid)])
         if parameters == ("log_mu", "log_zeta") and len(posterior.names) == 3 and posterior.prior is not None:
-            values = Density(posterior.X, posterior.y, posterior.kernel, posterior.prior.components(0)).values(mesh.T)
+            data = posterior.X, posterior.y, posterior.kernel, posterior.prior.components(0), posterior.sample_weight
+            values = Density(*data).values(mesh.T)
             density = np.exp(values - values.max())
         else:
             density = gaussian_kde(points.T)(mesh)

@@ -15,7 +15,7 @@ from ..base.errors import NoSignalWarning, warn
 from ..base.scikit import check_classification_targets, type_of_target, validate_data
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
-from ..base.weights import check_weights, weighted_mean
+from ..base.weights import check_weights, weighted_mean, with_weight
 from ..kernels import PRECOMPUTED, Kernel, Precomputed, as_kernel
 from ..levels.level1 import ClassCentres
 from ..levels.logistic_map import LogisticMap
@@ -39,7 +39,11 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
     def _check_training_inputs(self, X: Any, y: Any, *, numeric_target: bool) -> tuple[Array, AnyArray]:
         several = {"multi_output": True} if self._takes_several_outputs else {}
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric_target, ensure_min_samples=1, **several)
-        _require_points(len(X))
+        if len(X) < MIN_POINTS:
+            raise ValueError(
+                f"At least {MIN_POINTS} data points are needed for a bias and two hyperparameters, got "
+                f"n_samples={len(X)}."
+            )
         return X, y
 
     def _check_weighted_inputs(
@@ -48,16 +52,12 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
         """Inputs and targets of the rows that have weight, and their weights; None where all weights are one."""
         X, y = self._check_training_inputs(X, y, numeric_target=numeric_target)
         weights = check_weights(sample_weight, len(X))
-        if weights is None or np.all(weights > 0.0):
-            return X, y, weights
-        if self._takes_matrices:
+        if self._takes_matrices and weights is not None and np.any(weights == 0.0):
             raise ValueError(
                 'With kernel="precomputed" rows of weight zero cannot be left out by their weight; leave them out of '
                 "the rows and the columns of the matrix."
             )
-        kept = weights > 0.0
-        _require_points(int(kept.sum()), " of positive weight")
-        return X[kept], y[kept], check_weights(weights[kept], int(kept.sum()))
+        return with_weight(X, y, weights, MIN_POINTS)
 
     @property
     def _takes_matrices(self) -> bool:
@@ -123,14 +123,6 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._takes_matrices
         return tags
-
-
-def _require_points(n: int, which: str = "") -> None:
-    if n < MIN_POINTS:
-        raise ValueError(
-            f"At least {MIN_POINTS} data points{which} are needed for a bias and two hyperparameters, "
-            f"got n_samples={n}."
-        )
 
 
 class BinaryLabels:

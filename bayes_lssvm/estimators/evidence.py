@@ -312,20 +312,28 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
             Those of `bayes_lssvm.marginalise`: method, tolerance, draws, chains, warmup, check, seed, progress.
         """
         self._require_one_target("marginalise", "use FullyBayesianLSSVC")
-        self._require_equal_weights("marginalise")
+        self._require_given_noise("marginalise")
         kernel = self.kernel_ if fixed_kernel else self._own_kernel()
         names = tuple(map(str, self.feature_names_in_)) if hasattr(self, "feature_names_in_") else None
         surface, y = Surface(self.standardiser_, features=names), self.y_fit_
         if hasattr(self, "classes_"):
             surface = surface._replace(classes=tuple(self.classes_.tolist()))
         else:
-            mean, scale = (float(value) for value in moments(y)[:2])
+            mean, scale = (float(value) for value in moments(y, self.weights_)[:2])
             surface, y = surface._replace(target_mean=mean, target_scale=scale), (y - mean) / scale
         if len(self.columns_) < self.n_features_in_:
             surface = surface._replace(columns=tuple(self.columns_.tolist()))
         options |= {"kernel": kernel, "prior": prior, "fixed_kernel": fixed_kernel}
-        found: HyperPosterior = sys.modules[__package__].marginalised(surface, self.X_fit_, y, **options)
+        found: HyperPosterior = sys.modules[__package__].marginalised(surface, self.X_fit_, y, self.weights_, **options)
         return found
+
+    def _require_given_noise(self, method: str) -> None:
+        """Refuse a method that would take noise found from the errors as known beforehand."""
+        if getattr(self, "noise_weights_", None) is not None:
+            raise ValueError(
+                f"{method} takes constant noise, or noise given by sample_weight, and this model found its own; fit "
+                'with noise="constant" for it.'
+            )
 
     def _require_equal_weights(self, method: str) -> None:
         """Refuse a method that knows no weights to a model that has them."""

@@ -59,11 +59,12 @@ class _FullyBayesian(Saved, Trusted, LSSVMBase):
         self.draws = draws
         self.random_state = random_state
 
-    def _integrate(self, X: Array, y: Array) -> None:
+    def _integrate(self, X: Array, y: Array, weights: Array | None) -> None:
         kernel = self._kernel_for(X)
         self.posterior_ = marginalise(
-            self._standardised_training_inputs(X),
+            self._standardised_training_inputs(X, weights),
             y,
+            sample_weight=weights,
             kernel=kernel,
             prior=self.prior,
             method=self.method,
@@ -180,27 +181,32 @@ class FullyBayesianLSSVC(ModeratedClassifier, _FullyBayesian):
         self.class_prior = class_prior
         self.moderation = moderation
 
-    def fit(self, X: Any, y: Any) -> FullyBayesianLSSVC:
-        """Integrate over the hyperparameters given inputs X of shape (N, d) and labels y of shape (N,)."""
-        X, y = self._check_training_inputs(X, y, numeric_target=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FullyBayesianLSSVC:
+        """Integrate over the hyperparameters given inputs X of shape (N, d) and labels y of shape (N,).
+
+        Row i has the noise precision ζw_i where weights are given; weight zero leaves it out, and a weight of n is the
+        mean of n rows. Rows that are given n times are n measurements, and speak of ζ as well.
+        """
+        X, y, weights = self._check_weighted_inputs(X, y, sample_weight, numeric_target=False)
         check_classification_targets(y)
         self.multiclass_ = None
         if len(np.unique(y)) > 2:
-            return self._fit_several(X, y)
-        signs = self._encode_labels(y)
-        self._integrate(X, signs)
+            return self._fit_several(X, y, weights)
+        signs = self._encode_labels(y, weights)
+        self._integrate(X, signs, weights)
         if self.moderation == "loo":
-            self.loo_map_ = left_out_map(self.posterior_.prediction_nodes, self.posterior_.X, signs)
+            self.loo_map_ = left_out_map(self.posterior_.prediction_nodes, self.posterior_.X, signs, weights)
             self._warn_of_map()
         return self
 
-    def _fit_several(self, X: Array, y: AnyArray) -> FullyBayesianLSSVC:
+    def _fit_several(self, X: Array, y: AnyArray, weights: Array | None) -> FullyBayesianLSSVC:
         """A member with a posterior of its own for each bit of the code book."""
         check_moderation(self.moderation)
-        inputs = self._standardised_training_inputs(X)
+        inputs = self._standardised_training_inputs(X, weights)
         self.__dict__.pop("posterior_", None)
-        self._take_over(self._several().fit(inputs, y))
-        self.provenance_ = provenance(settings=self.get_params(deep=False), data=(X, y))
+        self._take_over(self._several().fit(inputs, y, weights))
+        data = (X, y) if weights is None else (X, y, weights)
+        self.provenance_ = provenance(settings=self.get_params(deep=False), data=data)
         return self
 
     def _training_rows(self) -> TrainingRows:
@@ -247,7 +253,7 @@ class FullyBayesianLSSVC(ModeratedClassifier, _FullyBayesian):
             return
         super()._restore(state)
         state.require_shapes({"classes": (2,)})
-        self._set_labels(state.arrays["classes"], self.posterior_.y)
+        self._set_labels(state.arrays["classes"], self.posterior_.y, self.posterior_.sample_weight)
         self.multiclass_ = None
         if self.moderation == "loo":
             self.loo_map_ = LogisticMap(**{name: float(value) for name, value in state.header["loo_map"].items()})
@@ -340,13 +346,16 @@ class FullyBayesianLSSVR(RegressorMixin, _FullyBayesian):  # type: ignore[misc]
         self.target_mean_ = float(state.header["target_mean"])
         self.target_scale_ = require_positive("its target_scale", state.header["target_scale"])
 
-    def fit(self, X: Any, y: Any) -> FullyBayesianLSSVR:
-        """Integrate over the hyperparameters given inputs X of shape (N, d) and targets y of shape (N,)."""
-        X, y = self._check_training_inputs(X, y, numeric_target=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FullyBayesianLSSVR:
+        """Integrate over the hyperparameters given inputs X of shape (N, d) and targets y of shape (N,).
+
+        Weights as in `FullyBayesianLSSVC.fit`; predictions are of targets of weight one.
+        """
+        X, y, weights = self._check_weighted_inputs(X, y, sample_weight, numeric_target=True)
         y = check_regression_targets(y)
-        (mean,), (scale,), _ = moments(y[:, None])
+        (mean,), (scale,), _ = moments(y[:, None], weights)
         self.target_mean_, self.target_scale_ = float(mean), float(scale)
-        self._integrate(X, (y - self.target_mean_) / self.target_scale_)
+        self._integrate(X, (y - self.target_mean_) / self.target_scale_, weights)
         # the density of y, not of its standardised values; one dimension went to the bias
         self.log_evidence_ -= (len(y) - 1) * float(np.log(self.target_scale_))
         return self

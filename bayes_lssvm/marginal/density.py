@@ -46,19 +46,22 @@ class Density:
     kernel : Kernel
     parts : tuple of LogPrior
         Priors of log μ, log ζ and of each free log parameter of the kernel.
+    weights : array of shape (N,) or None
+        Of the rows: row i has the noise precision ζw_i.
     """
 
     X: Array
     y: Array
     kernel: Kernel
     parts: tuple[LogPrior, ...]
+    weights: Array | None = None
     objective: Objective = field(init=False)
     rows: GroupedRows | None = field(init=False)  # where inputs repeat
 
     def __post_init__(self) -> None:
-        rows = repeated_inputs(group_equal_inputs(self.X, self.y))
+        rows = repeated_inputs(group_equal_inputs(self.X, self.y, self.weights))
         object.__setattr__(self, "rows", rows)
-        whole = Objective(self.X, self.y, occam=False)
+        whole = Objective(self.X, self.y, occam=False, weights=self.weights)
         own = whole if rows is None else Objective(rows.X, rows.means, occam=False, weights=rows.counts)
         object.__setattr__(self, "objective", own)
 
@@ -80,10 +83,12 @@ class Density:
 
     def ordered(self) -> tuple[Density, AnyArray]:
         """The same density with data in an order of its own (`base.canonical`), and which parameter stands where."""
-        search = OrderedSearch.of(self.X, self.y, self.kernel)
+        search = OrderedSearch.of(self.X, self.y, self.kernel, self.weights)
         order = np.append([0, 1], 2 + search.parameters) if self.kernel_is_free else np.arange(2)
         X, y = search.order.inputs(self.X), search.order.targets(self.y)
-        return Density(X, y, search.there(self.kernel), tuple(self.parts[i] for i in order.tolist())), order
+        weights = None if self.weights is None else self.weights[search.order.rows]
+        parts = tuple(self.parts[i] for i in order.tolist())
+        return Density(X, y, search.there(self.kernel), parts, weights), order
 
     def kernel_at(self, x: Array) -> Kernel:
         """The kernel of a point."""
@@ -127,7 +132,7 @@ class Density:
         """The reduced kernel matrix of one kernel."""
         K = kernel.up_to_constant(self.X if self.rows is None else self.rows.X)
         check_positive_semidefinite(kernel, K)
-        return reduced(K, self.y, self.rows)
+        return reduced(K, self.y, self.rows, self.weights)
 
     def values(self, points: Array, *, tick: Callable[[], object] | None = None) -> Array:
         """The log density at each of the points of shape (n, 2 + P): one reduction for each distinct kernel."""
@@ -182,9 +187,13 @@ class Level2Density:
 
 
 def _within_groups(rows: GroupedRows, x: Array) -> Value:
-    """Log Π_g (2π/ζ)^{−(n_g−1)/2} n_g^{−½} exp(−ζ SS_g/2) and its gradient: what the means of the groups leave out."""
+    """Log Π_g (2π/ζ)^{−(n_g−1)/2} n_g^{−½} exp(−ζ SS_g/2) and its gradient: what the means of the groups leave out.
+
+    Rows with weights have Π w_i^½ W_g^{−½} in the place of n_g^{−½} (`linalg.repeats`).
+    """
     n_zeros, misfit = len(rows.group) - len(rows.counts), 0.5 * float(np.exp(x[1])) * rows.squares
-    value = 0.5 * n_zeros * (float(x[1]) - np.log(2.0 * np.pi)) - 0.5 * float(np.log(rows.counts).sum()) - misfit
+    own = 0.0 if rows.weights is None else float(np.log(rows.weights).sum())
+    value = 0.5 * (n_zeros * (float(x[1]) - np.log(2.0 * np.pi)) + own - float(np.log(rows.counts).sum())) - misfit
     gradient = np.zeros_like(x)
     gradient[1] = 0.5 * n_zeros - misfit
     return Value(float(value), gradient)

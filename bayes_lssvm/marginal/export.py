@@ -19,6 +19,7 @@ from ..base.archive import State
 from ..base.arviz import datatree, read_netcdf, write_netcdf
 from ..base.provenance import data_hash
 from ..base.typing import AnyArray, Array
+from ..base.weights import check_weights
 from ..kernels import Kernel, kernel_from_dict, kernel_to_dict
 from ..priors import HyperPrior, hyper_prior_from_dict
 from .predictions import PredictionNode, Rows
@@ -70,6 +71,7 @@ class PosteriorState:
     diagnostics: dict[str, Any] = field(default_factory=dict)
     chains: Chains | None = field(default=None, repr=False)
     surface: Surface = field(default=Surface(), repr=False)
+    sample_weight: Array | None = field(default=None, repr=False)
 
 
 class Predictive(NamedTuple):
@@ -77,6 +79,14 @@ class Predictive(NamedTuple):
 
     prediction_nodes: tuple[PredictionNode, ...]
     points: Array
+
+
+class Data(NamedTuple):
+    """The rows of a posterior as a file holds them."""
+
+    X: Array
+    y: Array
+    weights: AnyArray | None
 
 
 class PosteriorFileError(ValueError):
@@ -128,13 +138,20 @@ def _kept(state: PosteriorState, predictive: Predictive) -> dict[str, tuple[AnyA
 def posterior_state(state: PosteriorState, predictive: Predictive) -> State:
     """A posterior as JSON and arrays, for model files; chains of draws are not kept."""
     arrays = {name: values for name, (values, _) in _kept(state, predictive).items()}
-    return State({"posterior": attributes_of(state)}, {**arrays, "X": state.X, "y": state.y})
+    arrays |= {"X": state.X, "y": state.y} | weights_of(state)
+    return State({"posterior": attributes_of(state)}, arrays)
+
+
+def weights_of(state: PosteriorState) -> dict[str, AnyArray]:
+    """The weights of the rows, where they have any."""
+    return {} if state.sample_weight is None else {"sample_weight": state.sample_weight}
 
 
 def restored_posterior(state: State) -> tuple[PosteriorState, Predictive]:
     """The posterior of `posterior_state`."""
     rule = {name: np.asarray(state.arrays[name]) for name in _RULE}
-    return _restored(state.header["posterior"], rule, state.arrays["X"], state.arrays["y"], None)
+    data = Data(state.arrays["X"], state.arrays["y"], state.arrays.get("sample_weight"))
+    return _restored(state.header["posterior"], rule, data, None)
 
 
 def save(tree: DataTree, state: PosteriorState, predictive: Predictive, path: str | Path) -> Path:
@@ -186,7 +203,9 @@ def load(path: str | Path) -> tuple[PosteriorState, Predictive]:
         rule = {str(name): np.asarray(v.values) for name, v in tree["rule_data"].data_vars.items()}
         X = np.asarray(tree["constant_data"]["X"].values, dtype=float)
         y = np.asarray(tree["observed_data"]["y"].values, dtype=float)
-        return _restored(attributes, rule, X, y, _chains(tree))
+        held = tree["constant_data"].data_vars
+        weights = np.asarray(held["sample_weight"].values, dtype=float) if "sample_weight" in held else None
+        return _restored(attributes, rule, Data(X, y, weights), _chains(tree))
     except Exception as error:  # any exception here comes from what the file says
         raise PosteriorFileError(f"{path} is damaged: {error!r}. Make the posterior again.") from error
 
@@ -199,7 +218,7 @@ def _chains(tree: DataTree) -> Chains | None:
 
 
 def _restored(
-    attributes: Mapping[Any, Any], rule: dict[str, AnyArray], X: Array, y: Array, chains: Chains | None
+    attributes: Mapping[Any, Any], rule: dict[str, AnyArray], data: Data, chains: Chains | None
 ) -> tuple[PosteriorState, Predictive]:
     kernel, prior = kernel_from_dict(json.loads(attributes["kernel"])), json.loads(attributes["prior"])
     nodes = []
@@ -217,15 +236,16 @@ def _restored(
         names=tuple(json.loads(attributes["names"])),
         nodes=rule["nodes"],
         weights=rule["weights"],
-        X=X,
-        y=y,
+        X=data.X,
+        y=data.y,
         provenance=json.loads(attributes["provenance"]),
         tail=float(attributes["tail"]),
         diagnostics=json.loads(attributes["diagnostics"]),
         chains=chains,
         surface=Surface.from_dict(json.loads(attributes["surface"])) if "surface" in attributes else Surface(),
+        sample_weight=check_weights(data.weights, len(data.y), "its sample_weight"),
     )
-    _require_finite({**rule, "X": X, "y": y, "log evidence": np.array(state.log_evidence)})
+    _require_finite({**rule, "X": data.X, "y": data.y, "log evidence": np.array(state.log_evidence)})
     return state, Predictive(tuple(nodes), rule["points"])
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..base.typing import Array
+from ..base.weights import one_of_each
 from ..kernels import Kernel
 from ..levels.logistic_map import LogisticMap
 from ..linalg.blas import product
@@ -27,23 +28,32 @@ from ..linalg.repeats import spectrum_of
 from .predictions import PredictionNode
 
 
-def left_out_map(nodes: Sequence[PredictionNode], X: Array, y: Array) -> LogisticMap:
+def left_out_map(nodes: Sequence[PredictionNode], X: Array, y: Array, weights: Array | None = None) -> LogisticMap:
     """The map to class probabilities from the mean and variance of new targets (`HyperPosterior.predict`)."""
-    return LogisticMap.fit(*left_out_moments(nodes, X, y), y)
+    return LogisticMap.fit(*left_out_moments(nodes, X, y, weights), y, weights)
 
 
-def left_out_moments(nodes: Sequence[PredictionNode], X: Array, y: Array) -> tuple[Array, Array]:
-    """Mean and variance of each left-out target, noise included as in `HyperPosterior.predict`; of shape (N,)."""
+def left_out_moments(
+    nodes: Sequence[PredictionNode], X: Array, y: Array, weights: Array | None = None
+) -> tuple[Array, Array]:
+    """Mean and variance of each left-out target, noise included as in `HyperPosterior.predict`; of shape (N,).
+
+    With weights, the noise is that of weight one, and a row whose weight counts equal rows loses one of them.
+    """
     mean, square = np.zeros(len(y)), np.zeros(len(y))
     total = sum(node.weight for node in nodes)
     for node in nodes:
-        spectrum = spectrum_of(node.kernel(X), X, y)
+        spectrum = spectrum_of(node.kernel(X), X, y, weights)
         rows, _ = node.rows.by_gamma()
         inverse = 1.0 / (spectrum.eigenvalues[:, None] + rows.s)  # [N-1, G]
         diagonal = product(spectrum.vectors**2, inverse)  # (C⁻¹)_ii, [N, G]
         alpha = product(spectrum.vectors, spectrum.t[:, None] * inverse)  # [N, G]
-        outputs = y[:, None] - alpha / diagonal
-        variances = rows.inverse_mu / diagonal
+        residuals, variances = alpha / diagonal, rows.inverse_mu / diagonal
+        if weights is not None:
+            own, noise = weights[:, None], rows.inverse_zeta
+            residuals, latent = one_of_each(residuals, np.maximum(variances - noise / own, 0.0), own, 1.0 / noise)
+            variances = latent + noise
+        outputs = y[:, None] - residuals
         shares = rows.weight * (node.weight / (total * rows.weight.sum()))
         mean += outputs @ shares
         square += (outputs**2 + variances) @ shares

@@ -2,10 +2,11 @@
 
 With m = log μ and u = log γ, the posterior at given u and kernel is
 
-    f(m) = exp{½[(N−1)(m − log 2π) − e^m q_1 − log_det − log N]} p_μ(m) p_ζ(m + u),
+    f(m) = exp{½[(N−1)(m − log 2π) − e^m q_1 − log_det] + c} p_μ(m) p_ζ(m + u),
 
-one narrow peak, integrated by Gauss–Legendre nodes about its mode. A quantile solves Φ⁻¹(C(m)) = ε for the distribution
-function C. The left side is nearly a straight line in m, so Newton's steps are few; a bracket keeps them safe.
+c = −½ log N, or −½ log Σw_i + ½ Σ log w_i where rows have weights (`Reduction.log_constant`): one narrow peak,
+integrated by Gauss–Legendre nodes about its mode. A quantile solves Φ⁻¹(C(m)) = ε for the distribution function C. The
+left side is nearly a straight line in m, so Newton's steps are few; a bracket keeps them safe.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ class LogMu:
     u, log_det, q1 : arrays of shape (M,)
         log γ, and the sums of the spectrum there.
     prior_mu, prior_zeta : LogPrior
+    log_constant : float or None
+        c; −½ log N by default.
     """
 
     n: int
@@ -60,17 +63,19 @@ class LogMu:
     q1: Array
     prior_mu: LogPrior
     prior_zeta: LogPrior
+    log_constant: float | None = None
 
     @classmethod
     def of(cls, reduction: Reduction, u: Array, prior_mu: LogPrior, prior_zeta: LogPrior) -> LogMu:
         """The posteriors of one kernel at values u of log γ."""
         log_det, q1 = reduction.values(np.exp(u))
-        return cls(reduction.n, u, log_det, q1, prior_mu, prior_zeta)
+        return cls(reduction.n, u, log_det, q1, prior_mu, prior_zeta, reduction.log_constant)
 
     def log_density(self, m: Array) -> Array:
         """Log f at m of shape (M,) or (M, K): log p(D | μ, ζ) plus the log priors of μ and ζ."""
         log_det, q1, u = (c if m.ndim == 1 else c[:, None] for c in (self.log_det, self.q1, self.u))
-        fit = 0.5 * ((self.n - 1) * (m - np.log(2.0 * np.pi)) - np.exp(m) * q1 - log_det - np.log(self.n))
+        c = -0.5 * float(np.log(self.n)) if self.log_constant is None else self.log_constant
+        fit = 0.5 * ((self.n - 1) * (m - np.log(2.0 * np.pi)) - np.exp(m) * q1 - log_det) + c
         return np.asarray(fit + self.prior_mu.log_density(m) + self.prior_zeta.log_density(m + u))
 
     @cached_property

@@ -27,12 +27,14 @@ METHODS: dict[str, Callable[[Request, dict[str, Any]], HyperPosterior]] = {
     "ccd": by_design,
     "nuts": by_nuts,
 }
+_OF_EQUAL_ROWS = ("nuts",)  # its tables of the evidence have no weights
 
 
 def marginalise(
     X: Any,
     y: Any,
     *,
+    sample_weight: Any = None,
     kernel: Kernel | str = "rbf",
     prior: HyperPrior | LogPrior | None = None,
     method: str = "quadrature",
@@ -54,6 +56,8 @@ def marginalise(
     X : array or table of shape (N, d)
     y : array of shape (N,)
         Two labels of any kind, or real numbers.
+    sample_weight : array of shape (N,), optional
+        Row i has the noise precision ζw_i; weight zero leaves it out. For any method but "nuts".
     kernel : Kernel or str
         Its parameters are integrated out too, unless `fixed_kernel`; more than one of them by "laplace", "importance",
         "ccd" or "nuts" only.
@@ -97,11 +101,12 @@ def marginalise(
     >>> posterior.method, sorted(posterior.mean())[:3]
     ('quadrature', ['gamma', 'log_gamma', 'log_mu'])
     """
-    surface, X, y = surface_of(X, y, standardise=standardise, task=task)
+    surface, (X, y, weights) = surface_of(X, y, sample_weight, standardise=standardise, task=task)
     return with_surface(
         surface,
         X,
         y,
+        weights,
         kernel=kernel,
         prior=prior,
         method=method,
@@ -120,6 +125,7 @@ def with_surface(
     surface: Surface,
     X: Array,
     y: Array,
+    weights: Array | None = None,
     *,
     kernel: Kernel | str,
     prior: HyperPrior | LogPrior | None = None,
@@ -136,6 +142,11 @@ def with_surface(
     """The posterior on data as the model sees them, which came to it through this surface."""
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+    if weights is not None and method in _OF_EQUAL_ROWS:
+        raise ValueError(
+            f'method="{method}" takes rows of equal weight, and sample_weight has others; use '
+            f"{', '.join(name for name in METHODS if name not in _OF_EQUAL_ROWS)}."
+        )
     for name, value in (("draws", draws), ("chains", chains), ("warmup", warmup)):
         if value is not None and (not isinstance(value, int | np.integer) or value < 1):
             raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
@@ -150,7 +161,7 @@ def with_surface(
         "seed": "generator" if isinstance(seed, np.random.Generator) else seed,
     }
     options = (fixed_kernel, tolerance, draws, chains, warmup, check, seed, progress)
-    request = Request(X, y, chosen, hyper_prior, *options, surface)
-    found = METHODS[method](request, provenance(settings=settings, data=(X, y)))
+    request = Request(X, y, chosen, hyper_prior, *options, surface, weights)
+    found = METHODS[method](request, provenance(settings=settings, data=(X, y) if weights is None else (X, y, weights)))
     # the density of the targets, not of their standardised values; one dimension went to the bias
     return replace(found, log_evidence=found.log_evidence - (len(y) - 1) * float(np.log(surface.target_scale)))

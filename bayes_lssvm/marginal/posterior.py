@@ -15,6 +15,7 @@ from ..base.archive import State
 from ..base.intervals import Interval, require_coverage
 from ..base.text import html_table
 from ..base.typing import Array
+from ..base.weights import weighted_mean
 from ..levels.moderation import PAPERS_MODERATIONS
 from . import export, groups
 from .density import Density
@@ -64,6 +65,8 @@ class HyperPosterior(PosteriorState):
         Nodes of the rule, or draws.
     weights : array of shape (M,)
         Posterior probabilities of the nodes.
+    sample_weight : array of shape (N,) or None
+        Of the rows of the data: row i has the noise precision ζw_i. New targets have weight one.
     diagnostics : dict
         What the method tells of its work: modes, k̂, R-hat and the like.
     chains : Chains or None
@@ -210,10 +213,10 @@ class HyperPosterior(PosteriorState):
         """Kept between calls where its matrices are small enough."""
         if 8 * len(self.y) ** 2 * len(self.prediction_nodes) > _CACHED_BYTES:
             return None
-        return MixturePredictor(self.prediction_nodes, self.X, self.y)
+        return MixturePredictor(self.prediction_nodes, self.X, self.y, self.sample_weight)
 
     def _predictor(self) -> MixturePredictor:
-        return self._kept_predictor or MixturePredictor(self.prediction_nodes, self.X, self.y)
+        return self._kept_predictor or MixturePredictor(self.prediction_nodes, self.X, self.y, self.sample_weight)
 
     def predict(self, X: Array, *, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Mean of a new target at each row of X, and on request its standard deviation, noise included.
@@ -247,7 +250,7 @@ class HyperPosterior(PosteriorState):
         if moderation not in PAPERS_MODERATIONS:
             raise ValueError(f"moderation must be one of {', '.join(PAPERS_MODERATIONS)}, got {moderation!r}.")
         X = self._new_inputs(X)
-        frequency = float(np.mean(self.y > 0))
+        frequency = float(weighted_mean(self.y > 0, self.sample_weight))
         plus = frequency if class_prior is None else float(class_prior[1])
         prior, training = np.log(plus) - np.log1p(-plus), np.log(frequency) - np.log1p(-frequency)
         positive = np.zeros(len(X))
@@ -325,7 +328,8 @@ class HyperPosterior(PosteriorState):
             points = np.delete(self.nodes[chosen], 2, axis=1)
         if self.prior is None:  # a file with a prior of the user's own
             return Chains(groups.in_chains(points, np.zeros(len(points)), rng).points, {})
-        density = Density(self.X, self.y, self.kernel, self.prior.components(len(self.names) - 3))
+        parts = self.prior.components(len(self.names) - 3)
+        density = Density(self.X, self.y, self.kernel, parts, self.sample_weight)
         return groups.in_chains(points, density.values(points), rng)
 
 

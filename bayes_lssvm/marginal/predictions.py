@@ -28,6 +28,7 @@ from scipy.linalg import eigh_tridiagonal
 
 from ..base.rows import group_equal_inputs
 from ..base.typing import AnyArray, Array
+from ..base.weights import row_count
 from ..kernels import Kernel
 from ..levels.level1 import ClassMoments
 from ..levels.moderation import class_log_odds, softmax_log_odds, target_log_odds
@@ -186,15 +187,21 @@ def rows_of_draws(log_mu: Array, log_zeta: Array, weights: Array) -> Rows:
 class NodePredictor:
     """Moments of new points for each γ of one kernel; the variances only where they are asked for.
 
-    `rows` has one row for each γ, `fine` those with the nodes of log μ, of which row k belongs to row `at[k]`.
+    `rows` has one row for each γ, `fine` those with the nodes of log μ, of which row k belongs to row `at[k]`. Training
+    rows of weights w_i have the shares w_i/Σw in all means, and new targets the noise of weight one.
     """
 
-    def __init__(self, node: PredictionNode, X: Array, y: Array, *, variances: bool = True) -> None:
+    def __init__(
+        self, node: PredictionNode, X: Array, y: Array, weights: Array | None = None, *, variances: bool = True
+    ) -> None:
         self.kernel, self.X, self.y, self.weight = node.kernel, X, y, node.weight
         (self.rows, self.at), self.fine = node.rows.by_gamma(), node.rows
-        rows = repeated_inputs(group_equal_inputs(X, y))
+        own = np.ones(len(y)) if weights is None else weights
+        self.total, self.n_rows = float(own.sum()), row_count(weights, len(y))
+        self.shares = own / self.total
+        rows = repeated_inputs(group_equal_inputs(X, y, weights))
         K = self.kernel(X if rows is None else rows.X)
-        spectrum = decomposed(K, y, rows)
+        spectrum = decomposed(K, y, rows, weights)
         K = K if rows is None else K[np.ix_(rows.group, rows.group)]
         # Σ of the eigenvalues that are dropped, the smallest, over s bounds what they would explain
         limit = _NEGLIGIBLE_VARIANCE * self.rows.s.min()
@@ -205,8 +212,8 @@ class NodePredictor:
         self.alpha = product(vectors, coefficients)  # [N, G]
         self.intercept = spectrum.y_mean - spectrum.kernel_means @ self.alpha  # [G]
         self.d_eff = (eigenvalues[:, None] * inverse).sum(axis=0)  # γ_eff − 1, [G]
-        self._classes(K, product(vectors, eigenvalues[:, None] * coefficients))
-        self.about = np.column_stack([np.full(len(y), 1.0 / len(y)), self.class_weights])  # [N, 3]
+        self._classes(K, product(vectors, eigenvalues[:, None] * coefficients) / own[:, None])  # V is W^½ times a basis
+        self.about = np.column_stack([self.shares, self.class_weights])  # [N, 3]
         rows_about = np.column_stack([spectrum.kernel_means, self.class_rows])
         self.about_norms = (self.about * rows_about).sum(axis=0)
         self.spread = _Spread(vectors, inverse, rows_about) if variances else None
@@ -214,13 +221,14 @@ class NodePredictor:
     def _classes(self, K: Array, fitted: Array) -> None:
         """Centres of the classes and 1/ζ_* at each γ, from the centred outputs MΩα of shape (N, G)."""
         members = np.stack([self.y > 0, self.y <= 0], axis=1)
-        weights = members / np.maximum(members.sum(axis=0), 1)
+        own = members * self.shares[:, None]
+        weights = own / np.maximum(own.sum(axis=0), _TINY)
         self.class_weights = weights
         self.class_rows = product(K, weights)  # [N, 2]
         self.centres = product(self.class_rows.T.copy(), self.alpha)  # m̂_d•, [2, G]
         deviations = fitted - members @ (weights.T @ fitted)
-        remaining = np.maximum(len(self.y) - 1.0 - self.d_eff, 1e-100)  # N − γ_eff
-        self.noise = np.einsum("ig,ig->g", deviations, deviations) / remaining
+        remaining = np.maximum(self.n_rows - 1.0 - self.d_eff, 1e-100)  # N − γ_eff
+        self.noise = self.n_rows * np.einsum("i,ig,ig->g", self.shares, deviations, deviations) / remaining
 
     @property
     def bytes(self) -> int:
@@ -249,7 +257,7 @@ class NodePredictor:
 
     def latent_moments(self, own: Array, outputs: Array) -> tuple[Array, Array]:
         """Mean and variance of z from the variance about the mean of the features, each of shape (n, G)."""
-        return outputs + self.intercept, own * self.rows.inverse_mu + self.rows.inverse_zeta / len(self.y)
+        return outputs + self.intercept, own * self.rows.inverse_mu + self.rows.inverse_zeta / self.total
 
     def log_odds_from(self, own: Array, outputs: Array, moderation: str, prior: float, training: float) -> Array:
         """Log odds of class +1 for each point and row of `fine`, from `own_variances` and `outputs`."""
@@ -261,7 +269,7 @@ class NodePredictor:
             ]
             return class_log_odds(moments[0], moments[1], np.inf) + prior
         z, inverse_zeta = (outputs + self.intercept)[:, at], self.fine.inverse_zeta
-        variance = own[0][:, at] * inverse_mu + inverse_zeta / len(self.y)
+        variance = own[0][:, at] * inverse_mu + inverse_zeta / self.total
         if moderation == "target":
             return target_log_odds(z, variance + inverse_zeta, np.inf) + prior
         return softmax_log_odds(z, variance) + prior - training
@@ -298,10 +306,10 @@ class _Spread:
 class MixturePredictor:
     """Predictions of all kernels of a mixture, chunk by chunk of the new points."""
 
-    def __init__(self, nodes: tuple[PredictionNode, ...], X: Array, y: Array) -> None:
+    def __init__(self, nodes: tuple[PredictionNode, ...], X: Array, y: Array, weights: Array | None = None) -> None:
         self.X = X
         chosen = _variance_kernels(nodes) if len(y) >= _MANY else list(range(len(nodes)))
-        self.predictors = [NodePredictor(node, X, y, variances=k in chosen) for k, node in enumerate(nodes)]
+        self.predictors = [NodePredictor(node, X, y, weights, variances=k in chosen) for k, node in enumerate(nodes)]
         positions = np.array([node.kernel.log_params[0] if node.kernel.log_params.size else 0.0 for node in nodes])
         between = [k for k in range(len(nodes)) if k not in chosen]
         self.lagrange = {k: _Interpolation(positions[k], positions[chosen]) for k in between}

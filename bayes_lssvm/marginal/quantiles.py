@@ -54,7 +54,7 @@ def target_quantiles(predictor: MixturePredictor, X_new: Array, levels: Array) -
         at = part
         fine = node.fine
         # σ_z² + 1/ζ: the variance about the mean of the features, that of the bias, and the noise
-        variance = own[0][:, node.at] * fine.inverse_mu + fine.inverse_zeta * (1.0 + 1.0 / len(node.y))
+        variance = own[0][:, node.at] * fine.inverse_mu + fine.inverse_zeta * (1.0 + 1.0 / node.total)
         pieces.append(((outputs + node.intercept)[:, node.at], np.sqrt(variance), node.weight * fine.weight))
     return np.concatenate([*found, _quantiles(pieces, levels)])
 

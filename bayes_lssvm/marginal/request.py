@@ -35,6 +35,7 @@ class Request:
     seed: int | np.random.Generator
     progress: bool
     surface: Surface
+    weights: Array | None = None
 
     @property
     def n_kernel(self) -> int:
@@ -56,7 +57,7 @@ class Request:
     @property
     def density(self) -> Density:
         """The log posterior density."""
-        return Density(self.X, self.y, self.kernel, self.prior.components(self.n_kernel))
+        return Density(self.X, self.y, self.kernel, self.prior.components(self.n_kernel), self.weights)
 
     def posterior(self, method: str, **fields: Any) -> HyperPosterior:
         """A posterior with what all methods share filled in."""
@@ -68,6 +69,7 @@ class Request:
             X=self.X,
             y=self.y,
             surface=self.surface,
+            sample_weight=self.weights,
             **fields,
         )
 

@@ -9,6 +9,7 @@ import numpy as np
 from ..base.scikit import check_X_y, type_of_target
 from ..base.standardisation import Standardiser, moments
 from ..base.typing import AnyArray, Array
+from ..base.weights import with_weight
 
 _TASKS = ("auto", "classification", "regression")
 
@@ -78,26 +79,35 @@ class Surface(NamedTuple):
         )
 
 
-def surface_of(X: Any, y: Any, *, standardise: bool, task: str) -> tuple[Surface, Array, Array]:
-    """The surface of given data, and the data as the model sees them."""
+class Seen(NamedTuple):
+    """Data as the model sees them: inputs, targets and weights, None where all are one."""
+
+    X: Array
+    y: Array
+    weights: Array | None
+
+
+def surface_of(X: Any, y: Any, sample_weight: Any, *, standardise: bool, task: str) -> tuple[Surface, Seen]:
+    """The surface of given data, and the data as the model sees them, without the rows of weight zero."""
     if task not in _TASKS:
         raise ValueError(f"task must be one of {', '.join(_TASKS)}, got {task!r}.")
     table = X
     X, y = check_X_y(table, y, dtype=np.float64, ensure_min_samples=3)
+    X, y, weights = with_weight(X, y, sample_weight)
     names = tuple(str(name) for name in getattr(table, "columns", ())) or None
-    scales = Standardiser.fit(X, names) if standardise else None
+    scales = Standardiser.fit(X, names, weights) if standardise else None
     inputs = X if scales is None else scales(X)
     text = y.dtype.kind in "OUSb"
     if task == "classification" or (task == "auto" and (text or type_of_target(y) == "binary")):
         classes, signs = _two_classes(y)
-        return Surface(scales, classes, features=names), inputs, signs
+        return Surface(scales, classes, features=names), Seen(inputs, signs, weights)
     targets = np.asarray(y, dtype=float)
     if not standardise:
-        return Surface(None, features=names), inputs, targets
-    mean, scale = (float(value) for value in moments(targets)[:2])
+        return Surface(None, features=names), Seen(inputs, targets, weights)
+    mean, scale = (float(value) for value in moments(targets, weights)[:2])
     if scale <= 10.0 * np.finfo(float).eps * float(np.abs(targets).max()):
         raise ValueError(f"All {len(y)} targets are equal ({targets[0]:g}), so there is nothing to learn from them.")
-    return Surface(scales, None, mean, scale, names), inputs, (targets - mean) / scale
+    return Surface(scales, None, mean, scale, names), Seen(inputs, (targets - mean) / scale, weights)
 
 
 def _two_classes(y: AnyArray) -> tuple[tuple[Any, ...], Array]:

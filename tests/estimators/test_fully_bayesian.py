@@ -30,10 +30,13 @@ from bayes_lssvm.priors import HyperPrior, Normal
 def test_scikit_learns_contract(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks fit noise, constants and a handful of points
-        outcome = check_estimator(estimator, on_fail=None)
+        # rows that repeat are measurements of ζ, which weights are not
+        repeats = {"check_sample_weight_equivalence_on_dense_data": "rows are measurements"}
+        outcome = check_estimator(estimator, on_fail=None, expected_failed_checks=repeats)
     assert [c["check_name"] for c in outcome if c["status"] == "failed"] == []
     assert sum(c["status"] == "passed" for c in outcome) > 35
-    assert {c["check_name"] for c in outcome if c["status"] == "skipped"} <= {"check_array_api_input"}
+    left = {c["check_name"] for c in outcome if c["status"] != "passed"}
+    assert left <= {"check_array_api_input", *repeats}
 
 
 def test_the_classifier_is_the_posterior_of_the_standardised_data(ripley):

@@ -11,11 +11,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bayes_lssvm
-from bayes_lssvm import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR
+from bayes_lssvm import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR, FullyBayesianLSSVC, FullyBayesianLSSVR, marginalise
 from bayes_lssvm.estimators.selector import EvidenceSelector
 from bayes_lssvm.estimators.sparse import SparseLSSVC
+from bayes_lssvm.kernels import RBF
 from bayes_lssvm.linalg.spectrum import TridiagonalReduction
 from bayes_lssvm.multiclass import MulticlassLSSVC
+from bayes_lssvm.priors import HyperPrior, Normal
 from bayes_lssvm.selection.inputs import backward_elimination
 from bayes_lssvm.selection.points import prune
 
@@ -31,7 +33,8 @@ def waves():
 
 
 def targets_of(estimator, y):
-    return y if sklearn.base.is_regressor(estimator) else np.digitize(y, [-0.4, 0.4][: _classes(estimator) - 1])
+    regressor = estimator is not None and sklearn.base.is_regressor(estimator)
+    return y if regressor else np.digitize(y, [-0.4, 0.4][: _classes(estimator) - 1])
 
 
 def _classes(estimator):
@@ -58,6 +61,8 @@ ALL = [
     MulticlassLSSVC(),
     SparseLSSVC(fraction=0.2),
     SparseLSSVC("linear", rule="negative", retune="nothing"),
+    FullyBayesianLSSVC("linear"),
+    FullyBayesianLSSVR(RBF(1.0), fixed_kernel=True),
 ]
 
 
@@ -126,7 +131,17 @@ def test_a_bootstrap_is_no_interpolation(waves):
 
 
 @pytest.mark.filterwarnings("ignore::bayes_lssvm.base.errors.BayesLSSVMWarning")
-@pytest.mark.parametrize("estimator", [BayesianLSSVC(), BayesianLSSVR(), BayesianLSSVC(shared_kernel=True)], ids=str)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        BayesianLSSVC(),
+        BayesianLSSVR(),
+        BayesianLSSVC(shared_kernel=True),
+        FullyBayesianLSSVC("linear"),
+        FullyBayesianLSSVR("linear"),
+    ],
+    ids=str,
+)
 def test_weighted_models_are_saved(estimator, waves, tmp_path):
     X, y, counts = waves
     y = np.digitize(y, [-0.4, 0.4]) if estimator.get_params().get("shared_kernel") else targets_of(estimator, y)
@@ -182,12 +197,35 @@ def test_precomputed_matrices_take_weights_but_no_zeros(waves):
 def test_methods_that_know_no_weights_say_so(waves):
     X, y, counts = waves
     model = BayesianLSSVR().fit(X, y, sample_weight=counts + 0.5)
-    for call in (model.marginalise, model.trust, lambda: model.compare(["linear", "rbf"])):
+    for call in (model.trust, lambda: model.compare(["linear", "rbf"])):
         with pytest.raises(ValueError, match="rows of equal weight"):
             call()
     ranking = model.compare(["linear", "rbf"], kernel_parameters="maximised", progress=False)
     best = next(c for c in ranking.candidates if c.kernel.param_names)
     assert best.log_evidence == pytest.approx(model.log_evidence_, abs=3.0)
+
+
+def test_a_fully_bayesian_model_is_that_of_marginalise(waves):
+    X, y, counts = waves
+    weights = counts + 0.5
+    model = FullyBayesianLSSVR("linear").fit(X, y, weights)
+    found = marginalise(X, y, sample_weight=weights, kernel="linear", progress=False)
+    assert model.log_evidence_ == pytest.approx(found.log_evidence, abs=1e-9)
+    for a, b in zip(model.predict(NEW, return_std=True), found.predict(NEW, return_std=True), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
+@pytest.mark.parametrize("moderation", ["loo", "class"])
+def test_a_whole_weight_is_the_row_repeated_for_the_fully_bayesian_classifier(moderation, waves):
+    """But for what k copies say of ζ: ζ^{k/2} Normal(log ζ; m, s²) is a multiple of Normal(m + ks²/2, s²)."""
+    X, y, counts = (column[:28] for column in waves)  # 60 rows at most, so that both have the same rule
+    labels, times, k = targets_of(None, y), counts.astype(int), counts.sum() - (counts > 0).sum()
+    probabilities = []
+    for rows, shift in (((X, labels, counts), k * 0.3**2 / 2), ((X.repeat(times, axis=0), labels.repeat(times)), 0.0)):
+        prior = HyperPrior(Normal(0.0, 1.0), Normal(1.0 + shift, 0.3))
+        model = FullyBayesianLSSVC(RBF(1.5), prior=prior, fixed_kernel=True, moderation=moderation).fit(*rows)
+        probabilities.append(model.predict_proba(NEW))
+    np.testing.assert_allclose(*probabilities, atol=1e-5)
 
 
 def test_inputs_are_selected_with_weights():

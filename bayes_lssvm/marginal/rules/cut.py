@@ -58,7 +58,8 @@ def log_mass_beyond(reduction: Reduction, prior_mu: LogPrior, prior_zeta: LogPri
         u = np.arange(start, min(start + _STRIDE, last), _STEP)
         pairs = [most.log_det_and_q1(u, share) for share in _SHARES]
         log_det, q1 = (np.concatenate(found) for found in zip(*pairs, strict=True))
-        log_mu = LogMu(reduction.n, np.tile(u, len(_SHARES)), log_det, q1, prior_mu, prior_zeta)
+        at = np.tile(u, len(_SHARES))
+        log_mu = LogMu(reduction.n, at, log_det, q1, prior_mu, prior_zeta, reduction.log_constant)
         best.append(log_mu.log_height().reshape(len(_SHARES), -1).max(axis=0))
         if best[-1][-1] < max(floor, *(float(b.max()) for b in best)) - NEGLIGIBLE:
             break

@@ -89,10 +89,17 @@ class _Rule:
     """The integrand at values of the kernel's log parameter, each computed once."""
 
     def __init__(
-        self, X: Array, y: Array, kernel: Kernel, parts: tuple[LogPrior, ...], inner: Inner, progress: bool
+        self,
+        X: Array,
+        y: Array,
+        kernel: Kernel,
+        parts: tuple[LogPrior, ...],
+        inner: Inner,
+        progress: bool,
+        weights: Array | None,
     ) -> None:
-        self.y, self.kernel, self.parts, self.inner = y, kernel, parts, inner
-        self.rows = repeated_inputs(group_equal_inputs(X, y))
+        self.y, self.kernel, self.parts, self.inner, self.weights = y, kernel, parts, inner, weights
+        self.rows = repeated_inputs(group_equal_inputs(X, y, weights))
         self.X = X if self.rows is None else self.rows.X
         self.block = kernel.blocks(self.X)
         free = len(parts) > 2
@@ -123,7 +130,8 @@ class _Rule:
             kernel = self.kernel.with_log_params(np.array([position])) if len(self.parts) > 2 else self.kernel
             K = self.block(kernel) if position <= self.bounds[1] else kernel.up_to_constant(self.X)
             check_positive_semidefinite(kernel, K)
-            self.integrals[position] = self.inner(reduced(K, self.y, self.rows), self.parts[0], self.parts[1])
+            reduction = reduced(K, self.y, self.rows, self.weights)
+            self.integrals[position] = self.inner(reduction, self.parts[0], self.parts[1])
             self.bar.update()
         return self.integrals[position]
 
@@ -143,10 +151,12 @@ def quadrature(
     progress: bool = True,
     inner: Inner = integrate,
     method: str = "quadrature",
+    weights: Array | None = None,
 ) -> Quadrature:
     """Integrate over log μ, log ζ and the kernel's parameter, if it has one that is not held.
 
     `inner` integrates over log μ and log ζ for one kernel; exactly, unless an approximation is to be studied.
+    Rows may have weights, of shape (N,).
     """
     n_kernel = 0 if fixed_kernel else kernel.log_params.size
     prior.require_proper(n_kernel, method)
@@ -155,7 +165,7 @@ def quadrature(
             f'method="{method}" integrates over one kernel parameter at most, but {kernel!s} has {n_kernel}. Use '
             'method="ccd", "importance" or "nuts", or integrate over μ and ζ only (fixed_kernel=True).'
         )
-    rule = _Rule(X, y, kernel, prior.components(n_kernel), inner, progress)
+    rule = _Rule(X, y, kernel, prior.components(n_kernel), inner, progress, weights)
     with rule.bar:
         if n_kernel == 0:
             value = rule(0.0)

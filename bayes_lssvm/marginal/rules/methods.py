@@ -95,6 +95,7 @@ def _rule(request: Request, inner: Callable[..., Level2Integral], method: str) -
         progress=request.progress,
         inner=inner,
         method=method,
+        weights=request.weights,
     )
 
 
