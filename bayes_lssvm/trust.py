@@ -29,7 +29,9 @@ from .base.errors import quiet
 from .base.grades import LIMITS, Grade, level_of, worst
 from .base.provenance import provenance
 from .base.scikit import check_X_y, type_of_target
+from .base.standardisation import moments
 from .base.typing import AnyArray, Array
+from .base.weights import with_weight
 from .estimators.classifier import BayesianLSSVC
 from .estimators.grades import LadderRow, TrustReport, calibration_grades
 from .estimators.left_out import left_out_probabilities
@@ -71,6 +73,9 @@ PROBABILITIES = {
 }
 _TOLERANCE = 1e-4  # nats
 _MOST_POINTS = 500
+_WEIGHTED = (
+    "Probabilities of rows with weights are those of the weighted classes, and are not compared with the labels."
+)
 
 Model = BayesianLSSVC | BayesianLSSVR
 
@@ -79,6 +84,7 @@ def trust(
     X: Any,
     y: Any,
     *,
+    sample_weight: Any = None,
     kernel: Kernel | str = "rbf",
     prior: HyperPrior | LogPrior | None = None,
     fixed_kernel: bool = False,
@@ -97,6 +103,8 @@ def trust(
     X : array of shape (N, d)
     y : array of shape (N,)
         Labels of any kind, or real numbers.
+    sample_weight : array of shape (N,), optional
+        Row i has the noise precision ζw_i; for two classes and real targets, and the closed forms alone are checked.
     kernel : Kernel or str
         Its parameters are put at their most probable values for the closed forms, and integrated out for the exact
         answer, unless `fixed_kernel`.
@@ -123,20 +131,30 @@ def trust(
     """
     start = time.perf_counter()
     X, y = check_X_y(X, y, dtype=np.float64, ensure_min_samples=3)
+    X, y, weights = with_weight(X, y, sample_weight)
     task, n_rows = _task(task, y), len(X)
     given, hyper_prior = as_kernel(kernel, X.shape[1]), as_hyper_prior(prior)
     n_kernel = 0 if fixed_kernel else given.log_params.size
     hyper_prior.require_proper(n_kernel, "trust")
     if len(X) > _MOST_POINTS:
         chosen = spread_subset(y, _MOST_POINTS, np.random.default_rng(seed))
-        X, y = X[chosen], y[chosen]
+        X, y, weights = X[chosen], y[chosen], None if weights is None else weights[chosen]
     n_classes = len(np.unique(y)) if task == "classification" else 0
     settings: dict[str, Any] = {"refine": n_kernel > 0, "standardise": standardise, "random_state": seed}
+    if n_classes > 2 and weights is not None:
+        raise ValueError(
+            f"trust takes weights of rows for two classes and for real targets; there are {n_classes} classes."
+        )
     forms = _not_climbed(n_classes)
     if n_classes <= 2:
-        model = _papers_model(given, X, y, task, settings)
+        model = _papers_model(given, X, y, weights, task, settings)
         forms = _closed_forms(model, X, hyper_prior, seed, progress, free=n_kernel > 0)
-    found, checks = _calibrated(given, X, y, n_classes, settings) if n_classes else (None, ())
+    found: Calibration | None = None
+    checks: tuple[Grade, ...] = ()
+    if n_classes and weights is None:
+        found, checks = _calibrated(given, X, y, n_classes, settings)
+    elif n_classes:
+        checks = (Grade("calibration", float("nan"), "not checked", _WEIGHTED),)
     verdict = worst((*checks, *forms.checks))
     says = (VERDICTS[worst(forms.checks)], PROBABILITIES[worst(checks)])
     return TrustReport(
@@ -148,7 +166,10 @@ def trust(
         n_used=len(X),
         n_rows=n_rows,
         seconds=time.perf_counter() - start,
-        provenance=provenance(settings={"kernel": given, "prior": hyper_prior, "seed": seed}, data=(X, y)),
+        provenance=provenance(
+            settings={"kernel": given, "prior": hyper_prior, "seed": seed},
+            data=(X, y) if weights is None else (X, y, weights),
+        ),
         **{name: value for name, value in forms._asdict().items() if name != "checks"},
     )
 
@@ -227,18 +248,20 @@ class Climbed(NamedTuple):
     exact: Rung
 
 
-def _papers_model(kernel: Kernel, X: Array, y: AnyArray, task: str, settings: dict[str, Any]) -> Model:
+def _papers_model(
+    kernel: Kernel, X: Array, y: AnyArray, weights: Array | None, task: str, settings: dict[str, Any]
+) -> Model:
     """The closed-form model, whose warnings the user shall see.
 
     By the papers' rule: it is their closed forms that are held against the integrals.
     """
     if task == "classification":
-        return BayesianLSSVC(kernel, moderation="class", prior="flat", **settings).fit(X, y)
+        return BayesianLSSVC(kernel, moderation="class", prior="flat", **settings).fit(X, y, weights)
     targets = np.asarray(y, dtype=float)
-    spread = float(targets.std(ddof=1))
+    mean, spread = (float(value) for value in moments(targets, weights)[:2])
     # so that the priors of μ and ζ mean the same on every scale; equal targets are refused by fit
     return BayesianLSSVR(kernel, prior="flat", **settings).fit(
-        X, (targets - targets.mean()) / (spread if spread > 0 else 1.0)
+        X, (targets - mean) / (spread if spread > 0 else 1.0), weights
     )
 
 
@@ -246,6 +269,7 @@ def _climbed(model: Model, prior: HyperPrior, seed: int, progress: bool, *, held
     """Every rung that applies, on the kernel held at its most probable parameters or free, and the one believed."""
     X, y, kernel = model.X_fit_, model.y_fit_, model.kernel_
     options: dict[str, Any] = {"kernel": kernel, "prior": prior, "fixed_kernel": held, "seed": seed}
+    options |= {"sample_weight": model.weights_}
     options |= {"tolerance": _TOLERANCE, "progress": progress}
     if held:
         found = ladder(X, y, rungs=("mackay", "laplace", "importance", "quadrature"), draws=2000, **options)

@@ -146,7 +146,9 @@ class Integrand:
         flat = (Flat(),) * self.dimension
         value, slope = float(self.log_prior(z)), np.zeros(self.dimension)
         for member, prior in zip(self.problem.members, self.priors, strict=True):
-            objective = Objective(member.X, member.y, prior=HyperPrior(prior.mu, prior.zeta, flat))
+            objective = Objective(
+                member.X, member.y, prior=HyperPrior(prior.mu, prior.zeta, flat), weights=member.weights
+            )
             found = objective.evaluate(kernel, gradient=True)
             assert found.gradient is not None
             value, slope = value + found.value, slope + found.gradient
@@ -161,10 +163,12 @@ class Integrand:
 def _reduction(member: Member, kernel: Kernel) -> Reduction:
     K = kernel(member.X if member.repeats is None else member.repeats.X)
     check_positive_semidefinite(kernel, K)
-    return reduced(K, member.y, member.repeats)
+    return reduced(K, member.y, member.repeats, member.weights)
 
 
 def default_priors(problem: Problem, kernel: Kernel) -> tuple[HyperPrior, ...]:
     """The library's weak, proper prior for each member (`levels.default_prior`)."""
     classes = problem.classes is not None
-    return tuple(default_prior(kernel, member.X, member.y, classes=classes) for member in problem.members)
+    return tuple(
+        default_prior(kernel, member.X, member.y, classes=classes, weights=member.weights) for member in problem.members
+    )

@@ -20,6 +20,7 @@ from .ranking import Candidate
 def maximised_candidates(
     X: Array,
     y: Array,
+    weights: Array | None,
     kernels: Sequence[Kernel],
     *,
     refine: bool,
@@ -33,7 +34,7 @@ def maximised_candidates(
 
     `objective` is the evidence of each kernel, such as one with a prior in it; by default that of the papers (5.2).
     """
-    papers = Objective(X, y, occam, as_prior_sd(prior_sd))
+    papers = Objective(X, y, occam, as_prior_sd(prior_sd), weights=weights)
     candidates, laplace = [], False
     for kernel in tqdm(kernels, desc="comparing kernels", disable=None if progress else True, leave=False):
         own = papers if objective is None else objective(kernel)

@@ -21,11 +21,12 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..base.typing import Array
+from ..base.weights import row_count, weighted_mean
 from ..kernels import Kernel
 from ..levels.logistic_map import LogisticMap
 from ..linalg.blas import product
 from ..linalg.repeats import spectrum_of
-from ..marginal.left_out import left_out_moments
+from ..marginal.left_out import left_out_map, left_out_moments
 from ..marginal.predictions import MixturePredictor, Nodes, PredictionNode, gauss_rule, rows_of
 from ..marginal.rules.level2 import Level2Integral
 from ..multiclass.decodings import bayes_log_posterior, couple_pairwise, default_decoding
@@ -71,7 +72,7 @@ class KernelMixture:
         maps: tuple[LogisticMap, ...] = ()
         if problem.classes is not None:
             maps = tuple(
-                LogisticMap.fit(*left_out_moments(own, member.X, member.y), member.y)
+                left_out_map(own, member.X, member.y, member.weights)
                 for own, member in zip(nodes, problem.members, strict=True)
             )
         return cls(problem, nodes, maps)
@@ -80,7 +81,7 @@ class KernelMixture:
     def predictors(self) -> tuple[MixturePredictor, ...]:
         """One for each member."""
         return tuple(
-            MixturePredictor(own, member.X, member.y)
+            MixturePredictor(own, member.X, member.y, member.weights)
             for own, member in zip(self.nodes, self.problem.members, strict=True)
         )
 
@@ -101,7 +102,7 @@ class KernelMixture:
         ):
             odds = np.empty(len(self.problem.X))
             unseen = np.setdiff1d(np.arange(len(odds)), member.rows)
-            odds[member.rows] = own.log_odds(*left_out_moments(nodes, member.X, member.y))
+            odds[member.rows] = own.log_odds(*left_out_moments(nodes, member.X, member.y, member.weights))
             if len(unseen):
                 odds[unseen] = own.log_odds(*predictor.moments(self.problem.X[unseen]))
             columns.append(odds)
@@ -120,7 +121,7 @@ class KernelMixture:
         else:
             found = np.exp(bayes_log_posterior(problem.code, ratios, problem.frequencies))
         count = found.shape[1]
-        floor = float(len(problem.X) + count) ** -2
+        floor = (row_count(problem.weights, len(problem.X)) + count) ** -2
         return np.asarray(found * (1.0 - count * floor) + floor)
 
 
@@ -144,7 +145,7 @@ def left_out_log_densities(problem: Problem, found: KernelEvidence, mixture: Ker
 
 def _log_mean_inverse(member: Member, kernel: Kernel, integral: Level2Integral) -> Array:
     """Log of the posterior mean of 1/p(y_i | y_−i, μ, ζ) at one kernel, of shape (N,)."""
-    spectrum = spectrum_of(kernel(member.X), member.X, member.y)
+    spectrum = spectrum_of(kernel(member.X), member.X, member.y, member.weights)
     log_weights = integral.log_weights - logsumexp(integral.log_weights)
     kept = log_weights > np.log(_NEGLIGIBLE)
     log_mu, log_gamma = integral.log_mu[kept], (integral.log_zeta - integral.log_mu)[kept]
@@ -173,8 +174,12 @@ def _kernels(problem: Problem, found: KernelEvidence) -> list[Left]:
     return [Left(k, float(share), integrand.integrals(k)) for k, share in zip(kernels, shares, strict=True)]
 
 
-def stacking_weights(log_densities: Sequence[Array] | Array, *, gap: float = 1e-7, most: int = 100_000) -> Array:
-    """Weights on the simplex that maximise Σ_i log Σ_k w_k p_ik, of shape (K,), for logs of shape (N, K).
+def stacking_weights(
+    log_densities: Sequence[Array] | Array, rows: Array | None = None, *, gap: float = 1e-7, most: int = 100_000
+) -> Array:
+    """Weights on the simplex that maximise Σ_i n_i log Σ_k w_k p_ik, of shape (K,), for logs of shape (N, K).
+
+    Row i counts for n_i rows, where that is given, in all means over i.
 
     The problem is convex. Each step w_k ← w_k · mean_i p_ik/Σ_j w_j p_ij does not lower the mean log density, and the
     largest of these factors less one bounds what is still to be gained, in nats a row: the end is when it is `gap`.
@@ -183,7 +188,7 @@ def stacking_weights(log_densities: Sequence[Array] | Array, *, gap: float = 1e-
     p = np.exp(logs - logs.max(axis=1, keepdims=True))
     weights = np.full(p.shape[1], 1.0 / p.shape[1])
     for _ in range(most):
-        factors = (p / (p @ weights)[:, None]).mean(axis=0)
+        factors = weighted_mean(p / (p @ weights)[:, None], rows)
         if factors.max() <= 1.0 + gap:
             break
         weights = weights * factors

@@ -19,6 +19,7 @@ import numpy as np
 from ..base.rows import GroupedRows, group_equal_inputs
 from ..base.scikit import check_classification_targets, check_X_y
 from ..base.typing import AnyArray, Array
+from ..base.weights import with_weight
 from ..linalg.repeats import repeated_inputs
 from ..multiclass.codings import code_book
 from ..multiclass.objective import tasks_of
@@ -41,12 +42,15 @@ class Member:
         Which of all rows they are.
     repeats : GroupedRows or None
         Where inputs repeat.
+    weights : array of shape (n,) or None
+        Of the rows: row i has the noise precision ζw_i.
     """
 
     X: Array
     y: Array
     rows: AnyArray
     repeats: GroupedRows | None
+    weights: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,7 @@ class Problem:
         The code book.
     members : tuple of Member
         In the order of the bits.
+    weights : array of shape (N,) or None
     """
 
     X: Array
@@ -71,42 +76,49 @@ class Problem:
     classes: AnyArray | None
     code: Array | None
     members: tuple[Member, ...]
+    weights: Array | None = None
 
     @property
     def frequencies(self) -> Array:
-        """Shares of the classes, of shape (M,)."""
-        return np.asarray(np.bincount(self.y) / len(self.y))
+        """Shares of the classes, of shape (M,), weighted."""
+        shares = np.bincount(self.y, self.weights)
+        return np.asarray(shares / shares.sum())
 
 
-def as_problem(X: Any, y: Any, *, task: str = "auto", coding: Any = "ovo", seed: int = 0) -> Problem:
+def as_problem(
+    X: Any, y: Any, sample_weight: Any = None, *, task: str = "auto", coding: Any = "ovo", seed: int = 0
+) -> Problem:
     """The members of labels or of real targets, after checks.
 
     With task="auto", labels are what is no number, what has two values, and whole numbers of at most ten values.
+    Rows of weight zero are left out.
     """
     if task not in TASKS:
         raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}.")
     labels = task == "classification" or (task == "auto" and _looks_like_labels(np.asarray(y)))
     X, y = check_X_y(X, y, dtype=np.float64, y_numeric=not labels, ensure_min_samples=_FEWEST)
+    X, y, weights = with_weight(X, y, sample_weight, _FEWEST)
     if not labels:
         y = np.asarray(y, dtype=float)
         if np.ptp(y) == 0.0:
             raise ValueError("All targets are equal, so that there is nothing to compare kernels by.")
-        return Problem(X, y, None, None, (_member(X, y, np.arange(len(y))),))
+        return Problem(X, y, None, None, (_member(X, y, np.arange(len(y)), weights),), weights)
     check_classification_targets(y)
     classes, numbers = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"Kernels need two classes, but all {len(y)} labels are {classes.tolist()[0]!r}.")
     code = code_book(coding, len(classes), seed=seed)
     found: list[Member | None] = [None] * code.shape[1]
-    for task_of_bits in tasks_of(code, numbers):
+    for task_of_bits in tasks_of(code, numbers, weights):
         if len(task_of_bits.rows) < _FEWEST:
             raise ValueError(
                 f"Bit {task_of_bits.bits[0]} of the code book has {len(task_of_bits.rows)} rows; at least {_FEWEST} "
                 'are needed for a bias and two hyperparameters. Use coding="ova", or leave such classes out.'
             )
         for bit, targets in zip(task_of_bits.bits, task_of_bits.targets.T, strict=True):
-            found[bit] = _member(X[task_of_bits.rows], np.ascontiguousarray(targets), task_of_bits.rows)
-    return Problem(X, numbers, classes, code, tuple(member for member in found if member is not None))
+            rows = task_of_bits.rows
+            found[bit] = _member(X[rows], np.ascontiguousarray(targets), rows, task_of_bits.weights)
+    return Problem(X, numbers, classes, code, tuple(member for member in found if member is not None), weights)
 
 
 def _looks_like_labels(y: AnyArray) -> bool:
@@ -116,5 +128,5 @@ def _looks_like_labels(y: AnyArray) -> bool:
     return len(values) == 2 or (y.dtype.kind != "f" and len(values) <= _FEW_LABELS)
 
 
-def _member(X: Array, y: Array, rows: AnyArray) -> Member:
-    return Member(X, y, rows, repeated_inputs(group_equal_inputs(X, y)))
+def _member(X: Array, y: Array, rows: AnyArray, weights: Array | None) -> Member:
+    return Member(X, y, rows, repeated_inputs(group_equal_inputs(X, y, weights)), weights)

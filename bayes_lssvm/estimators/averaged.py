@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..base.provenance import provenance
 from ..base.scikit import check_classification_targets
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
+from ..base.weights import check_weights, counted
 from ..comparison.evidence import MOST_DRAWS, TOLERANCE
 from ..comparison.mixture import KernelMixture, left_out_log_densities, stacking_weights
 from ..comparison.problem import Problem, as_problem
@@ -70,7 +72,7 @@ class _Averaged(Saved, LSSVMBase):
         model._take(ranking, problem)
         return model
 
-    def _mix(self, X: Array, y: AnyArray, coding: Any) -> None:
+    def _mix(self, X: Array, y: AnyArray, sample_weight: Array | None, coding: Any) -> None:
         """Rank the kernels on the data and keep what predictions need."""
         if self.weights not in WEIGHTS:
             raise ValueError(f"weights must be one of {', '.join(WEIGHTS)}, got {self.weights!r}.")
@@ -78,8 +80,8 @@ class _Averaged(Saved, LSSVMBase):
             raise ValueError(f"kernels must be a list with at least one kernel, got {self.kernels!r}.")
         kernels = [as_kernel(kernel, X.shape[1]) for kernel in self.kernels]
         require_matrices(len(X), 6, "Fit on a random subset.")
-        inputs = self._standardised_training_inputs(X)
-        problem = as_problem(inputs, y, task=self._task, coding=coding, seed=self.random_state)
+        inputs = self._standardised_training_inputs(X, sample_weight)
+        problem = as_problem(inputs, y, sample_weight, task=self._task, coding=coding, seed=self.random_state)
         settings = {"tolerance": self.tolerance, "draws": self.draws, "seed": self.random_state}
         ranking = rank_kernels(
             problem, kernels, prior=self.prior, prior_probabilities=self.prior_probabilities, settings=settings
@@ -92,11 +94,14 @@ class _Averaged(Saved, LSSVMBase):
         weights = ranking.probabilities
         if self.weights == "stacking":
             logs = [left_out_log_densities(problem, own, mix) for own, mix in zip(found, mixtures, strict=True)]
-            weights = stacking_weights(np.stack(logs, axis=1))
+            # labels are counted; real targets differ in what they tell, which their densities know
+            rows = None if problem.classes is None else counted(problem.weights, len(problem.y))
+            weights = stacking_weights(np.stack(logs, axis=1), rows)
         self.problem_, self.mixtures_ = problem, tuple(mixtures)
         self.kernels_ = tuple(candidate.kernel for candidate in ranking)
         self.kernel_weights_, self.table_ = weights, ranking.rows()
-        self.provenance_ = provenance(settings=self.get_params(deep=False), data=(problem.X, problem.y))
+        data = (problem.X, problem.y) if problem.weights is None else (problem.X, problem.y, problem.weights)
+        self.provenance_ = provenance(settings=self.get_params(deep=False), data=data)
         self._learn(problem)
 
     def _learn(self, problem: Problem) -> None:
@@ -116,6 +121,8 @@ class _Averaged(Saved, LSSVMBase):
         header = {"kernels": [kernel_to_dict(kernel) for kernel in self.kernels_], "table": self.table_}
         arrays: dict[str, AnyArray] = {"inputs": problem.X, "kernel_weights": self.kernel_weights_}
         arrays["targets" if problem.classes is None else "labels"] = problem.y
+        if problem.weights is not None:
+            arrays["sample_weight"] = problem.weights
         if problem.code is not None:
             arrays["code_book"] = problem.code
         for k, mixture in enumerate(self.mixtures_):
@@ -136,10 +143,12 @@ class _Averaged(Saved, LSSVMBase):
         y = arrays["targets"] if code is None else arrays["labels"]
         if y.shape != (n,) or (code is not None and not np.array_equal(np.unique(y), np.arange(len(code)))):
             raise ValueError(f"its targets are not those of {n} rows")
-        problem = as_problem(arrays["inputs"], y, task=self._task, coding=code)
+        weights = check_weights(arrays.get("sample_weight"), n, "its sample_weight")
+        if weights is not None and not (weights > 0.0).all():
+            raise ValueError("its sample_weight holds numbers that are not positive")
+        problem = as_problem(arrays["inputs"], y, weights, task=self._task, coding=code)
         if code is not None:
-            classes = arrays["classes"]
-            problem = Problem(problem.X, problem.y, classes, problem.code, problem.members)
+            problem = replace(problem, classes=arrays["classes"])
         self.kernels_ = tuple(kernel_from_dict(own) for own in header["kernels"])
         for kernel in self.kernels_:
             kernel.check_width(d)
@@ -255,16 +264,19 @@ class AveragedLSSVC(ClassFrequencies, ClassifierMixin, _Averaged):  # type: igno
         self.coding = coding
         self.class_prior = class_prior
 
-    def fit(self, X: Any, y: Any) -> AveragedLSSVC:
-        """Compare the kernels on inputs X of shape (N, d) and labels y of shape (N,), and mix them."""
-        X, y = self._check_training_inputs(X, y, numeric_target=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AveragedLSSVC:
+        """Compare the kernels on inputs X of shape (N, d) and labels y of shape (N,), and mix them.
+
+        Weights as in `FullyBayesianLSSVC.fit`.
+        """
+        X, y, weights = self._check_weighted_inputs(X, y, sample_weight, numeric_target=False)
         check_classification_targets(y)
         classes = np.unique(y)
         if len(classes) < 2:
             raise ValueError(
                 f"A classifier needs two classes, but all {len(y)} labels are of one class, {classes[0]!r}."
             )
-        self._mix(X, y, self.coding)
+        self._mix(X, y, weights, self.coding)
         self._prior(None)
         return self
 
@@ -330,10 +342,13 @@ class AveragedLSSVR(RegressorMixin, _Averaged):  # type: ignore[misc]
     _saved_as = "AveragedLSSVR"
     _task = "regression"
 
-    def fit(self, X: Any, y: Any) -> AveragedLSSVR:
-        """Compare the kernels on inputs X of shape (N, d) and targets y of shape (N,), and mix them."""
-        X, y = self._check_training_inputs(X, y, numeric_target=True)
-        self._mix(X, check_regression_targets(y), "ovo")
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AveragedLSSVR:
+        """Compare the kernels on inputs X of shape (N, d) and targets y of shape (N,), and mix them.
+
+        Weights as in `FullyBayesianLSSVC.fit`; stacking leaves whole rows out.
+        """
+        X, y, weights = self._check_weighted_inputs(X, y, sample_weight, numeric_target=True)
+        self._mix(X, check_regression_targets(y), weights, "ovo")
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:

@@ -30,7 +30,7 @@ from .evidence import Prior
 from .label_sets import PredictsSets
 from .multiclass import MulticlassLSSVC
 from .state import surface_state
-from .trusted import TrainingRows
+from .trusted import TrainingRows, require_equal_weights
 from .updates import check_first_labels, check_labels, check_new_rows
 
 _INSTEAD = "FixedSizeLSSVC(n_landmarks=500)"
@@ -341,13 +341,9 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC, PredictsSets):
     def _training_rows(self) -> TrainingRows:
         if (several := self._several()) is None:
             return super()._training_rows()
-        self._require_equal_weights("trust")
+        require_equal_weights(several)
         kernel = self._given_kernel()
         return TrainingRows(*several.training_rows(), kernel, not self.refine, "classification")
-
-    @property
-    def _has_weights(self) -> bool:
-        return super()._has_weights if (several := self._several()) is None else several.has_weights
 
     def _require_one_target(self, method: str, instead: str) -> None:
         if self._several() is not None:

@@ -123,6 +123,7 @@ def compare(
     y: Any,
     kernels: Sequence[Kernel | str],
     *,
+    sample_weight: Any = None,
     kernel_parameters: str = "integrated",
     task: str = "auto",
     coding: Any = "ovo",
@@ -146,6 +147,8 @@ def compare(
     y : array of shape (N,)
         Labels of two or more classes, or real numbers.
     kernels : sequence of kernels or their names
+    sample_weight : array of shape (N,), optional
+        Row i has the noise precision ζw_i; weight zero leaves it out.
     kernel_parameters : {"integrated", "maximised"}
         What becomes of a kernel's parameters: integrated out under their prior, so that each is paid for; or at the
         maximum of the evidence, as in the papers (5.2), where they are not. The latter is for two classes and numbers.
@@ -199,7 +202,7 @@ def compare(
         )
     if kernel_parameters == "maximised" and task == "auto" and np.asarray(y).dtype.kind in "biuf":
         task = "regression"  # as in the papers, where labels are numbers
-    problem = as_problem(X, y, task=task, coding=coding, seed=seed)
+    problem = as_problem(X, y, sample_weight, task=task, coding=coding, seed=seed)
     require_matrices(len(problem.X), 6, "Compare on a random subset.")
     chosen = [as_kernel(kernel, problem.X.shape[1]) for kernel in kernels]
     if kernel_parameters == "maximised":
@@ -211,6 +214,7 @@ def compare(
         candidates, laplace = maximised_candidates(
             problem.X,
             problem.members[0].y,
+            problem.weights,
             chosen,
             refine=refine,
             occam=occam,
@@ -231,6 +235,7 @@ class ComparesKernels:
 
     X_fit_: Array
     y_fit_: Array
+    weights_: Array | None
     prior: Any
     prior_sd: float | tuple[float, float]
     occam: bool
@@ -242,7 +247,7 @@ class ComparesKernels:
 
         def _require_one_target(self, method: str, instead: str) -> None: ...
 
-        def _require_equal_weights(self, method: str) -> None: ...
+        def _require_given_noise(self, method: str) -> None: ...
 
         def _objective(self) -> Callable[[Kernel], Objective]: ...
 
@@ -280,11 +285,12 @@ class ComparesKernels:
         how = kernel_parameters or ("integrated" if proper else "maximised")
         labels = bool(np.all(np.abs(self.y_fit_) == 1.0))
         if how == "integrated" or not self.has_prior:
-            self._require_equal_weights(f"compare with {how} kernel parameters")
+            self._require_given_noise(f"compare with {how} kernel parameters")
         return compare(
             self.X_fit_,
             self.y_fit_,
             kernels,
+            sample_weight=self.weights_,
             kernel_parameters=how,
             task="classification" if labels else "regression",
             prior=None if isinstance(self.prior, str) else self.prior,

@@ -335,24 +335,14 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
                 'with noise="constant" for it.'
             )
 
-    def _require_equal_weights(self, method: str) -> None:
-        """Refuse a method that knows no weights to a model that has them."""
-        if self._has_weights:
-            raise ValueError(f"{method} takes rows of equal weight, and this model was fitted with weights.")
-
-    @property
-    def _has_weights(self) -> bool:
-        """Whether rows have weights other than one, given or found."""
-        return self.weights_ is not None
-
     def _training_rows(self) -> TrainingRows:
         check_is_fitted(self, "X_fit_")
-        self._require_equal_weights("trust")
+        self._require_given_noise("trust")
         classes, given = getattr(self, "classes_", None), not self.refine
         if classes is None:
-            return TrainingRows(self.X_fit_, self.y_fit_, self._own_kernel(), given, "regression")
+            return TrainingRows(self.X_fit_, self.y_fit_, self._own_kernel(), given, "regression", self.weights_)
         labels = classes[(self.y_fit_ > 0).astype(int)]
-        return TrainingRows(self.X_fit_, labels, self._own_kernel(), given, "classification")
+        return TrainingRows(self.X_fit_, labels, self._own_kernel(), given, "classification", self.weights_)
 
     def _own_kernel(self) -> Kernel:
         """The kernel that was asked for, or what became of it where inputs were chosen."""

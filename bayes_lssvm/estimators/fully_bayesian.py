@@ -28,7 +28,7 @@ from ..priors import HyperPrior, LogPrior
 from .common import ClassPrior, LSSVMBase, ModeratedClassifier, check_moderation, check_regression_targets
 from .multiclass import MulticlassLSSVC
 from .state import Saved, surface_state
-from .trusted import TrainingRows, Trusted
+from .trusted import TrainingRows, Trusted, require_equal_weights
 
 
 class _FullyBayesian(Saved, Trusted, LSSVMBase):
@@ -77,10 +77,15 @@ class _FullyBayesian(Saved, Trusted, LSSVMBase):
         self.log_evidence_ = self.posterior_.log_evidence
         self.provenance_ = self.posterior_.provenance
 
+    @property
+    def weights_(self) -> Array | None:
+        """Weights of the training rows; None where all are one."""
+        return self.posterior_.sample_weight
+
     def _training_rows(self) -> TrainingRows:
         check_is_fitted(self, "posterior_")
-        kernel = self._given_kernel()
-        return TrainingRows(self.posterior_.X, self.posterior_.y, kernel, self.fixed_kernel, "regression")
+        X, y, kernel = self.posterior_.X, self.posterior_.y, self._given_kernel()
+        return TrainingRows(X, y, kernel, self.fixed_kernel, "regression", self.weights_)
 
     def _state(self) -> State:
         """All that was found, as JSON and arrays."""
@@ -214,6 +219,7 @@ class FullyBayesianLSSVC(ModeratedClassifier, _FullyBayesian):
         if self.multiclass_ is None:
             rows = super()._training_rows()
             return rows._replace(targets=self.classes_[(rows.targets > 0).astype(int)], task="classification")
+        require_equal_weights(self.multiclass_)
         kernel = self._given_kernel()
         return TrainingRows(*self.multiclass_.training_rows(), kernel, self.fixed_kernel, "classification")
 

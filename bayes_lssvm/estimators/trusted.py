@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
@@ -13,13 +13,26 @@ from .grades import TrustReport
 
 
 class TrainingRows(NamedTuple):
-    """What a fitted model was designed on: inputs as its kernel saw them, labels or real targets, and the kernel."""
+    """What a fitted model was designed on: inputs as its kernel saw them, labels or real targets, and the kernel.
+
+    Weights are those of the rows, where they have any.
+    """
 
     inputs: Array
     targets: AnyArray
     kernel: Kernel
     fixed_kernel: bool
     task: str
+    weights: Array | None = None
+
+
+def require_equal_weights(several: Any) -> None:
+    """Refuse a model of more than two classes that was fitted with weights."""
+    if several.has_weights:
+        raise ValueError(
+            "trust takes rows of equal weight where there are more than two classes, and this model was fitted with "
+            "weights."
+        )
 
 
 class Trusted:
@@ -38,6 +51,7 @@ class Trusted:
         found: TrustReport = sys.modules[__package__].trust(  # loaded when it is asked for
             rows.inputs,
             rows.targets,
+            sample_weight=rows.weights,
             kernel=rows.kernel,
             prior=prior,
             fixed_kernel=rows.fixed_kernel,

@@ -27,6 +27,7 @@ from ..base.checks import Check
 from ..base.scikit import check_X_y
 from ..base.text import html_table
 from ..base.typing import Array
+from ..base.weights import with_weight
 from ..kernels import Kernel, as_kernel
 from ..levels.level3 import ErrorBars, Level3, evaluate
 from ..priors import HyperPrior, LogPrior, as_hyper_prior
@@ -167,6 +168,7 @@ def ladder(
     X: Any,
     y: Any,
     *,
+    sample_weight: Any = None,
     kernel: Kernel | str = "rbf",
     prior: HyperPrior | LogPrior | None = None,
     rungs: Sequence[str] | None = None,
@@ -188,6 +190,8 @@ def ladder(
         Inputs as the kernel shall see them (standardised, as a rule).
     y : array of shape (N,)
         Targets: ±1 for classes, real numbers for regression.
+    sample_weight : array of shape (N,), optional
+        As in `marginalise`.
     kernel, prior, fixed_kernel, tolerance, draws, chains, warmup, seed, progress
         As in `marginalise`, the same on every rung.
 
@@ -211,6 +215,7 @@ def ladder(
     quadrature -275.127  sd of log mu 1.173
     """
     X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=3)
+    X, y, weights = with_weight(X, y, sample_weight)
     chosen, hyper_prior = as_kernel(kernel, X.shape[1]), as_hyper_prior(prior)
     free = 0 if fixed_kernel else int(chosen.log_params.size)
     if free == 0 and isinstance(hyper_prior.kernel, tuple):
@@ -219,8 +224,10 @@ def ladder(
     for method in wanted:
         if method != "laplace":
             hyper_prior.require_proper(free, method)
-    closed = _closed_forms(X, y, chosen, hyper_prior) if free == 0 and {"mackay", "hessian"} & set(wanted) else None
+    by_forms = free == 0 and {"mackay", "hessian"} & set(wanted)
+    closed = _closed_forms(X, y, weights, chosen, hyper_prior) if by_forms else None
     options: dict[str, Any] = {"kernel": chosen, "prior": hyper_prior, "fixed_kernel": fixed_kernel}
+    options |= {"sample_weight": weights, "standardise": False}
     options |= {"tolerance": tolerance, "draws": draws, "chains": chains, "warmup": warmup, "seed": seed}
     found, missing = [], {}
     for method in wanted:
@@ -228,9 +235,7 @@ def ladder(
             found.append(_mackay(closed) if method == "mackay" else _hessian(closed))
             continue
         try:
-            found.append(
-                _rung(marginalise(X, y, method=method, check=False, progress=progress, **options, standardise=False))
-            )
+            found.append(_rung(marginalise(X, y, method=method, check=False, progress=progress, **options)))
         except (ValueError, ImportError) as error:
             if method not in ("laplace", "importance", "ccd"):  # those that stand on a mode, and k̂, which is an extra
                 raise
@@ -254,8 +259,8 @@ def _wanted(rungs: Sequence[str] | None, free: int) -> tuple[str, ...]:
 # --- closed forms at a held kernel ------------------------------------------------------------------------------------
 
 
-def _closed_forms(X: Array, y: Array, kernel: Kernel, prior: HyperPrior) -> Level3:
-    reduction = Density(X, y, kernel, prior.components(0)).reduction(kernel)
+def _closed_forms(X: Array, y: Array, weights: Array | None, kernel: Kernel, prior: HyperPrior) -> Level3:
+    reduction = Density(X, y, kernel, prior.components(0), weights).reduction(kernel)
     return evaluate(reduction, prior_sd=(prior.mu.width, prior.zeta.width))
 
 

@@ -45,7 +45,9 @@ def classes(n=45, count=3):
 )
 @pytest.mark.filterwarnings("ignore")
 def test_the_estimators_keep_to_scikit_learn_s_conventions(model):
-    check_estimator(model)
+    # rows that repeat are measurements of ζ, which weights are not
+    repeats = {"check_sample_weight_equivalence_on_dense_data": "rows are measurements"}
+    check_estimator(model, expected_failed_checks=repeats)
 
 
 def test_the_average_is_the_mixture_by_posterior_probabilities():
