@@ -20,7 +20,6 @@ from .ranking import Candidate
 def maximised_candidates(
     X: Array,
     y: Array,
-    weights: Array | None,
     kernels: Sequence[Kernel],
     *,
     refine: bool,
@@ -29,6 +28,7 @@ def maximised_candidates(
     objective: Callable[[Kernel], Objective] | None,
     seed: int,
     progress: bool,
+    weights: Array | None = None,
 ) -> tuple[list[Candidate], bool]:
     """Each kernel at its best parameters, and whether the evidence is Laplace's, with a prior in it.
 

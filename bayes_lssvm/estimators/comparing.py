@@ -214,7 +214,6 @@ def compare(
         candidates, laplace = maximised_candidates(
             problem.X,
             problem.members[0].y,
-            problem.weights,
             chosen,
             refine=refine,
             occam=occam,
@@ -222,6 +221,7 @@ def compare(
             objective=objective,
             seed=seed,
             progress=progress,
+            weights=problem.weights,
         )
         how = {"kernel_parameters": kernel_parameters, "occam": occam, "prior": laplace}
         return Comparison(**vars(ranked(candidates, prior_probabilities, **how)))
