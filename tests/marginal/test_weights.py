@@ -110,7 +110,7 @@ def test_other_rules_find_the_same_evidence(data):
     assert integrated(X, y, w, method="importance", seed=1).log_evidence == pytest.approx(exact, abs=0.02)
     assert integrated(X, y, w, method="laplace").log_evidence == pytest.approx(exact, abs=0.3)
     free = {"kernel": ARD((1.3, 1.3)), "fixed_kernel": False}
-    drawn = integrated(X, y, w, method="importance", seed=1, draws=150, **free).log_evidence
+    drawn = integrated(X, y, w, method="importance", seed=1, draws=300, **free).log_evidence
     assert integrated(X, y, w, method="ccd", **free).log_evidence == pytest.approx(drawn, abs=0.3)
     with pytest.raises(ValueError, match='"nuts" takes rows of equal weight'):
         integrated(X, y, w, method="nuts")
