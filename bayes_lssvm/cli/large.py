@@ -80,7 +80,7 @@ def fit_files(args: argparse.Namespace) -> tuple[Model, str]:
 
 def _first_targets(shards: Sequence[Shard]) -> AnyArray:
     for shard in shards:
-        for _, y in shard.blocks():
+        for _, y, _ in shard.blocks():
             if len(y):
                 return y
     raise InputError("there are no rows in any of the files.")

@@ -18,6 +18,7 @@ from ..base.provenance import provenance
 from ..base.scikit import check_classification_targets, validate_data
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
+from ..base.weights import check_weights
 from ..fixed_size.blocks import ROWS, of_arrays, of_reader
 from ..fixed_size.convergence import Convergence, convergence
 from ..fixed_size.design import Design, Settings, design, priors_of, shares
@@ -82,15 +83,18 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
 
     # --- fitting ---------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Design the model on inputs X of shape (N, d) and targets y of shape (N,), in memory."""
-        X, y = self._check_training_inputs(X, y, numeric_target=not self._classes)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Design the model on inputs X of shape (N, d) and targets y of shape (N,), in memory.
+
+        With `sample_weight` of shape (N,), the noise of row i has the precision ζw_i. A row of weight zero is left out.
+        """
+        X, y, weights = self._check_weighted_inputs(X, y, sample_weight, numeric_target=not self._classes)
         if self._classes:
             check_classification_targets(y)
         else:
             y = check_regression_targets(y)
         names = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
-        return self._fitted(Local(of_arrays(X, y)), names)
+        return self._fitted(Local(of_arrays(X, y, weights)), names)
 
     def fit_blocks(
         self, reader: Any, *, folder: str | Path | None = None, names: list[str] | None = None, client: Any = None
@@ -100,8 +104,8 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
         Parameters
         ----------
         reader : callable or sequence
-            A callable that gives an iterator over blocks (X, y); or a sequence of such callables, of blocks, or of the
-            shards of `bayes_lssvm.fixed_size.blocks.of_files`.
+            A callable that gives an iterator over blocks (X, y), or (X, y, weights); or a sequence of such callables,
+            of blocks, or of the shards of `bayes_lssvm.fixed_size.blocks.of_files`.
         folder : path, optional
             Where the statistics of finished shards are kept: a run that was stopped goes on there.
         names : list of str, optional
@@ -127,7 +131,7 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
         names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
         return self._fitted(OnDask(_partitions(X, y), client), names)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to the statistics: landmarks, kernel, scales and classes are those of the first call.
 
         Parameters
@@ -135,14 +139,16 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
         X, y : arrays of shape (n, d) and (n,)
         classes : sequence, optional
             All labels, where the first rows may not show every class.
+        sample_weight : array of shape (n,), optional
+            As in `fit`.
         """
         if not hasattr(self, "low_rank_"):
             if classes is None:
-                return self.fit(X, y)
-            X, y = self._check_training_inputs(X, y, numeric_target=not self._classes)
-            return self._fitted(Local(of_arrays(X, y)), None, classes=np.unique(np.asarray(classes)))
+                return self.fit(X, y, sample_weight)
+            X, y, weights = self._check_weighted_inputs(X, y, sample_weight, numeric_target=not self._classes)
+            return self._fitted(Local(of_arrays(X, y, weights)), None, classes=np.unique(np.asarray(classes)))
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=not self._classes, reset=False)
-        runner = Local(of_arrays(X, y))
+        runner = Local(of_arrays(X, y, check_weights(sample_weight, len(X))))
         self.low_rank_ = self.low_rank_.with_rows(runner, self._look(runner))
         self._publish()
         return self
@@ -181,7 +187,8 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
         )
         self.low_rank_ = design(settings, runner, look, encoding, code)
         self._publish()
-        self.provenance_ = provenance(settings=self.get_params(deep=False), data=(look.X, look.y))
+        data = (look.X, look.y) if look.own_weights is None else (look.X, look.y, look.weights)
+        self.provenance_ = provenance(settings=self.get_params(deep=False), data=data)
         self._warn()
         return self
 
@@ -211,8 +218,8 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
     def _publish(self) -> None:
         """Levels 1 to 3 of each bit, from the sums."""
         design = self.low_rank_
-        self.kernel_, self.n_samples_ = design.features.kernel, design.statistics.n
         statistics, code = design.statistics, design.code
+        self.kernel_, self.n_samples_ = design.features.kernel, round(self._rows_of(statistics).sum())
         given = None if self.prior is None else _as_prior(self.prior)
         priors = priors_of(given, self.kernel_, self.n_features_in_, statistics, code)
         members: dict[int, FixedSizeMember] = {}
@@ -232,6 +239,10 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
         self.log_evidence_lower_ = float(sum(member.log_evidence_lower_ for member in self.members_))
         self._priors = priors
         self.mixture_ = Mixture.of(design.nodes, code, priors) if design.nodes else None
+
+    def _rows_of(self, statistics: Statistics) -> Array:
+        """For how many rows those of each class count: Σw where weights are whole numbers, else their number."""
+        return statistics.masses if self.low_rank_.look.whole else statistics.counts
 
     def _warn(self) -> None:
         idle = [bit for bit, member in enumerate(self.members_) if member.level3_.level2.status == "no signal"]
@@ -289,8 +300,10 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
             "explicit": isinstance(design.features, ExplicitMap),
             "n_passes": design.n_passes,
             "n_seen": look.n,
+            "mass": look.mass,
+            "whole": look.whole,
         }
-        arrays = {"sample": look.X, "sample_hashes": look.order.view(np.int64)}
+        arrays = {"sample": look.X, "sample_hashes": look.order.view(np.int64), "sample_weights": look.weights}
         if isinstance(design.features, NystromMap):
             arrays["landmarks"] = design.features.Z
         arrays["labels" if self._classes else "targets"] = self._sample_targets()
@@ -332,10 +345,14 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
         order = arrays["sample_hashes"]
         if targets.shape != (k,) or order.shape != (k,) or order.dtype != np.int64:
             raise ValueError("its sample has targets of another length")
+        weights = np.asarray(arrays.get("sample_weights", np.ones(k)), dtype=float)  # absent from older files
+        if weights.shape != (k,) or not (weights > 0.0).all():
+            raise ValueError("its sample has weights of another length, or that are not positive")
         counts = _counts(self, statistics) if self._classes else {}
         look = Look(
             *(int(header["n_seen"]), self.standardiser_.mean, np.zeros(d), np.zeros(d), counts),
-            *(arrays["sample"], targets, order.view(np.uint64)),
+            *(arrays["sample"], targets, order.view(np.uint64), weights),
+            *(float(header.get("mass", header["n_seen"])), bool(header.get("whole", True))),
         )
         encoding = Encoding(self.standardiser_, self.classes_ if self._classes else None)
         nodes = tuple(
@@ -388,7 +405,7 @@ def _partitions(X: Any, y: Any) -> list[tuple[str, Any, Any]]:
     return [(f"partition {i}", values(a), values(b)) for i, (a, b) in enumerate(zip(inputs, targets, strict=True))]
 
 
-class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):  # type: ignore[misc]  # its fit takes no weights
+class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
     """LS-SVM classifier of fixed size, for any number of rows and classes, with probabilities.
 
     Nyström features of m landmarks make the kernel matrix one of rank m; sums over rows, one pass, are all that levels
@@ -514,7 +531,7 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):  # type: ignore[misc]  # 
         statistics, code = self.low_rank_.statistics, self.low_rank_.code
         assert code is not None
         self.code_book_ = code
-        self.training_frequencies_ = statistics.counts / statistics.n
+        self.training_frequencies_ = statistics.masses / statistics.masses.sum()
         self.members_ = self._mapped(code)
 
     def _mapped(self, code: Array) -> list[FixedSizeMember]:
@@ -524,22 +541,23 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):  # type: ignore[misc]  # 
         y = code[labels]
         z, variance = np.empty(y.shape), np.empty(y.shape)
         if self.mixture_ is not None:
-            z, variance = self.mixture_.moments(inputs, y)
+            z, variance = self.mixture_.moments(inputs, y, look.weights, whole=look.whole)
         else:
             for rows, phi in in_blocks(design.features, inputs):
                 diagonal = self.kernel_.diag(inputs[rows])
                 for bits, posterior in self.posteriors_:
                     own = y[rows][:, list(bits)]
                     part = np.flatnonzero((own != 0).any(axis=1))
-                    found = posterior.left_out_moments(phi[part], diagonal[part], own[part])
+                    w = look.weights[rows][part]
+                    found = posterior.left_out_moments(phi[part], diagonal[part], own[part], w, whole=look.whole)
                     places = np.ix_(np.arange(len(y))[rows][part], np.array(bits))
                     z[places], variance[places] = found
-        frequencies = shares(design.statistics.counts, code)
+        frequencies, counted = shares(design.statistics.masses, code), self._rows_of(design.statistics)
         members = []
         for bit, member in enumerate(self.members_):
             part = y[:, bit] != 0
-            fitted = LogisticMap.fit(z[part, bit], variance[part, bit], y[part, bit])
-            seen = int((code[:, bit] != 0) @ design.statistics.counts)
+            fitted = LogisticMap.fit(z[part, bit], variance[part, bit], y[part, bit], look.weights[part])
+            seen = round((code[:, bit] != 0) @ counted)
             moved = _at_frequencies(fitted, float(frequencies[bit]), seen)
             members.append(replace(member, loo_map_=moved))
         return members
@@ -640,7 +658,8 @@ class FixedSizeLSSVR(RegressorMixin, FixedSizeLSSVM):  # type: ignore[misc]
         """Lower and upper ends of an interval for a new target at each row of X, from exact leave-one-out errors.
 
         Those of up to 20 000 rows that stand for all, each by the model of all other rows, about the prediction (the
-        jackknife): with so many rows none of them moves it, and nothing is assumed of the noise.
+        jackknife): with so many rows none of them moves it, and nothing is assumed of the noise. Where rows have
+        weights, the new target has weight one, and errors are brought to its noise first.
         """
         check_is_fitted(self, "low_rank_")
         errors = np.abs(self._left_out_errors())
@@ -649,21 +668,31 @@ class FixedSizeLSSVR(RegressorMixin, FixedSizeLSSVM):  # type: ignore[misc]
         return Interval(mean - half, mean + half)
 
     def _left_out_errors(self) -> Array:
-        """y_i − z_i^(−i) of the rows of the sample, of shape (n,)."""
-        design = self.low_rank_
+        """y_i − z_i^(−i) of the rows of the sample, of shape (n,), as of rows of weight one."""
+        design, weights = self.low_rank_, self.low_rank_.look.own_weights
         inputs, y = design.encoding(design.look.X, design.look.y, "the sample")
         y = y[:, None]
         if self.mixture_ is not None:
-            return np.asarray((y - self.mixture_.moments(inputs, y)[0])[:, 0])
-        (_, posterior), found = self.posteriors_[0], np.empty(len(y))
-        for rows, phi in in_blocks(design.features, inputs):
-            z, _ = posterior.left_out_moments(phi, self.kernel_.diag(inputs[rows]), y[rows])
-            found[rows] = (y[rows] - z)[:, 0]
-        return found
+            z, variance = self.mixture_.moments(inputs, y, weights)
+        else:
+            z, variance = np.empty_like(y), np.empty_like(y)
+            for rows, phi in in_blocks(design.features, inputs):
+                own = None if weights is None else weights[rows]
+                found = self.posteriors_[0][1].left_out_moments(phi, self.kernel_.diag(inputs[rows]), y[rows], own)
+                z[rows], variance[rows] = found
+        errors = (y - z)[:, 0]
+        if weights is None:
+            return np.asarray(errors)
+        noise = self._noise
+        return np.asarray(errors * np.sqrt((variance[:, 0] + noise) / (variance[:, 0] + noise / weights)))
+
+    @property
+    def _noise(self) -> float:
+        """Variance of the noise of a target of weight one."""
+        return 1.0 / self.zeta_ if self.mixture_ is None else float(self.mixture_.noise[0])
 
     def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Mean of the prediction for each row of X, and on request the error bar √(σ_z² + 1/ζ) of a new target."""
         check_is_fitted(self, "low_rank_")
         z, variance = self._moments(X)
-        noise = 1.0 / self.zeta_ if self.mixture_ is None else float(self.mixture_.noise[0])
-        return (z[:, 0], np.sqrt(variance[:, 0] + noise)) if return_std else z[:, 0]
+        return (z[:, 0], np.sqrt(variance[:, 0] + self._noise)) if return_std else z[:, 0]

@@ -21,7 +21,8 @@ ROWS = 4096  # features of a block stay within the caches' reach
 _READ = 65_536  # rows of a file that are read at a time
 _GZIP = 3.0  # bytes of a table for each of its file when it is packed, or so
 _EXTRA = 'pip install "bayes-lssvm[large]".'
-Block = tuple[Array, AnyArray]
+Block = tuple[Array, AnyArray, Array | None]
+"""Inputs, targets, and weights where rows have them."""
 
 
 class ShardError(ValueError):
@@ -36,7 +37,7 @@ class Shard:
     ----------
     name : str
     read : callable
-        Gives an iterator over pairs of inputs of shape (n, d) and targets of shape (n,).
+        Gives an iterator over pairs of inputs of shape (n, d) and targets of shape (n,), or triples with weights.
     version : str
         Changes when the content does, so that what was kept of a file is not taken for what it holds now.
     columns : tuple of str
@@ -44,21 +45,40 @@ class Shard:
     """
 
     name: str
-    read: Callable[[], Iterable[tuple[Any, Any]]]
+    read: Callable[[], Iterable[tuple[Any, ...]]]
     version: str = ""
     columns: tuple[str, ...] = ()
 
     def blocks(self, n_features: int | None = None) -> Iterator[Block]:
-        """The rows in pieces of at most `ROWS`, checked: numbers, finite, of the same columns as in other shards."""
+        """The rows in pieces of at most `ROWS`, checked: numbers, finite, of the same columns as in other shards.
+
+        Rows of weight zero are left out.
+        """
         row = 0
-        for X, y in self.read():
+        for X, y, *own in self.read():
             X, y = self._checked(X, y, n_features, row)
+            weights = self._weights(own[0], len(X), row) if own and own[0] is not None else None
             n_features = X.shape[1]
             row += len(X)
+            if weights is not None and not weights.all():
+                X, y, weights = X[weights > 0.0], y[weights > 0.0], weights[weights > 0.0]
             for start in range(0, len(X), ROWS):
-                yield X[start : start + ROWS], y[start : start + ROWS]
+                part = slice(start, start + ROWS)
+                yield X[part], y[part], None if weights is None else weights[part]
 
-    def _checked(self, X: Any, y: Any, n_features: int | None, row: int) -> Block:
+    def _weights(self, weights: Any, n: int, row: int) -> Array:
+        found = np.asarray(weights, dtype=float)
+        if found.shape != (n,):
+            raise ShardError(f"{self.name}: weights must be one number for each of {n} rows, got shape {found.shape}.")
+        bad = ~(np.isfinite(found) & (found >= 0.0))
+        if bad.any():
+            where = int(np.argmax(bad))
+            raise ShardError(
+                f"{self.name}: the weight of row {row + where} is {found[where]:g}; it must be finite and not negative."
+            )
+        return found
+
+    def _checked(self, X: Any, y: Any, n_features: int | None, row: int) -> tuple[Array, AnyArray]:
         try:
             X, y = np.ascontiguousarray(X, dtype=float), np.asarray(y)
         except (TypeError, ValueError) as error:
@@ -86,20 +106,21 @@ class Shard:
         return X, y
 
 
-def of_arrays(X: Any, y: Any, rows: int = 2**18) -> list[Shard]:
+def of_arrays(X: Any, y: Any, weights: Any = None, *, rows: int = 2**18) -> list[Shard]:
     """Shards of arrays, which may be memory-mapped."""
     return [
         Shard(
             f"rows {start} to {min(start + rows, len(X)) - 1}",
-            lambda start=start: _pieces(X, y, start, min(start + rows, len(X))),  # type: ignore[misc]
+            lambda start=start: _pieces(X, y, weights, start, min(start + rows, len(X))),  # type: ignore[misc]
         )
         for start in range(0, len(X), rows)
     ]
 
 
-def _pieces(X: Any, y: Any, start: int, stop: int) -> Iterator[tuple[Any, Any]]:
+def _pieces(X: Any, y: Any, weights: Any, start: int, stop: int) -> Iterator[tuple[Any, ...]]:
     for first in range(start, stop, ROWS):
-        yield X[first : min(first + ROWS, stop)], y[first : min(first + ROWS, stop)]
+        part = slice(first, min(first + ROWS, stop))
+        yield X[part], y[part], None if weights is None else weights[part]
 
 
 def of_reader(reader: Any) -> list[Shard]:
@@ -116,8 +137,7 @@ def of_reader(reader: Any) -> list[Shard]:
         elif callable(part):
             found.append(Shard(f"shard {number}", part))
         else:
-            X, y = part
-            found.append(Shard(f"shard {number}", lambda X=X, y=y: [(X, y)]))  # type: ignore[misc]
+            found.append(Shard(f"shard {number}", lambda part=part: [tuple(part)]))  # type: ignore[misc]
     if not found:
         raise ValueError("There are no shards to read.")
     return found

@@ -15,7 +15,7 @@ import numpy as np
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
-from ..levels.default_prior import prior_of_labels, prior_of_targets
+from ..levels.default_prior import default_prior, prior_of_labels, prior_of_targets
 from ..levels.objective import Objective
 from ..multiclass.objective import SharedObjective
 from ..multiclass.objective import tasks_of as exact_tasks_of
@@ -105,7 +105,7 @@ class Design:
 
 
 def shares(counts: Array, code: Array) -> Array:
-    """Share of +1 among the rows of each bit."""
+    """Share of +1 among the rows of each bit, by their number or their weights."""
     return np.asarray((code > 0).T @ counts / ((code != 0).T @ counts))
 
 
@@ -115,9 +115,10 @@ def priors_of(
     """The prior of each bit."""
     width = np.empty((0, d))
     if code is None:
-        variance = statistics.target_square / statistics.n - (statistics.target_sum / statistics.n) ** 2
+        mass = float(statistics.masses.sum())
+        variance = statistics.target_square / mass - (statistics.target_sum / mass) ** 2
         return [given or prior_of_targets(kernel, width, variance)]
-    return [given or prior_of_labels(kernel, width, float(p)) for p in shares(statistics.counts, code)]
+    return [given or prior_of_labels(kernel, width, float(p)) for p in shares(statistics.masses, code)]
 
 
 def design(settings: Settings, runner: Runner, look: Look, encoding: Encoding, code: Array | None) -> Design:
@@ -128,7 +129,7 @@ def design(settings: Settings, runner: Runner, look: Look, encoding: Encoding, c
     passes = 1
     searched = settings.refine and kernel.log_params.size > 0
     if searched:
-        kernel = _searched(settings, kernel, inputs, targets, code)
+        kernel = _searched(settings, kernel, inputs, targets, code, look.own_weights)
     explicit = ExplicitMap.of(kernel, d)
     if explicit is not None and explicit.size <= max(settings.n_landmarks, d + 1):
         statistics = runner(work := Collect(explicit, encoding, by_class), Statistics.merge, "statistics", work.key)
@@ -175,21 +176,18 @@ def _mixed(evidence: _Evidence, middle: Node, inputs: Array, searched: bool) -> 
     return lay_nodes(at, log_integrand, centre, (float(low), float(high)))
 
 
-def _searched(settings: Settings, kernel: Kernel, inputs: Array, targets: AnyArray, code: Array | None) -> Kernel:
+def _searched(
+    settings: Settings, kernel: Kernel, inputs: Array, targets: AnyArray, code: Array | None, weights: Array | None
+) -> Kernel:
     """The kernel of the largest exact evidence on a subset of the rows."""
     rng = np.random.default_rng([settings.seed, 2])
     rows = spread_subset(targets, SUBSET, rng) if len(inputs) > SUBSET else np.arange(len(inputs))
-    X, t = inputs[rows], targets[rows]
+    X, t, w = inputs[rows], targets[rows], None if weights is None else weights[rows]
     if code is None or code.shape[1] == 1:
         y = np.asarray(t, dtype=float) if code is None else code[t, 0]
-        counts = np.array([np.mean(y < 0), np.mean(y > 0)])
-        default = (
-            prior_of_targets(kernel, X, float(np.var(y)))
-            if code is None
-            else prior_of_labels(kernel, X, float(counts[1]))
-        )
-        return refine_objective(Objective(X, y, prior=settings.prior or default), kernel, settings.seed).kernel
-    objective = SharedObjective(X, exact_tasks_of(code, t, whole=False), True, _PRIOR_SD)
+        prior = settings.prior or default_prior(kernel, X, y, classes=code is not None, weights=w)
+        return refine_objective(Objective(X, y, prior=prior, weights=w), kernel, settings.seed).kernel
+    objective = SharedObjective(X, exact_tasks_of(code, t, w, whole=False), True, _PRIOR_SD, w)
     return refine_shared(kernel, objective, t, code, settings.seed).kernel
 
 
@@ -231,11 +229,11 @@ class _Evidence:
 def _polished(evidence: _Evidence, kernel: Kernel, inputs: Array, targets: AnyArray, look: Look) -> Kernel:
     """The kernel at the maximum of the low-rank evidence of all rows, from that of a subset."""
     rows = inputs[: 2 * SUBSET], targets[: 2 * SUBSET]  # the order of the sample is as good as random
+    weights = None if look.own_weights is None else look.weights[: 2 * SUBSET]
     encoding = Encoding(Standardiser.identity(inputs.shape[1]), evidence.encoding.classes)
     labels = rows[1] if encoding.classes is None else encoding.classes[rows[1]]
-    small = _Evidence(
-        evidence.settings, Local(of_arrays(rows[0], labels)), encoding, *(evidence.code, evidence.Z, evidence.by_class)
-    )
+    subset = Local(of_arrays(rows[0], labels, weights))
+    small = _Evidence(evidence.settings, subset, encoding, evidence.code, evidence.Z, evidence.by_class)
     bits = 1 if evidence.code is None else evidence.code.shape[1]
     end = polish(
         lambda x: evidence(kernel.with_log_params(x)),

@@ -117,10 +117,12 @@ class Mixture:
         mean = float(self.weights @ self.log_parameter)
         return mean, float(np.sqrt(self.weights @ (self.log_parameter - mean) ** 2))
 
-    def moments(self, X: Array, targets: Array | None = None) -> tuple[Array, Array]:
+    def moments(
+        self, X: Array, targets: Array | None = None, weights: Array | None = None, *, whole: bool = False
+    ) -> tuple[Array, Array]:
         """Mean and variance of z at standardised inputs, over all hyperparameters; each of shape (n, L).
 
-        With the rows' own targets of shape (n, L), those of the model without the row.
+        With the rows' own targets of shape (n, L), and their weights if any, those of the model without the row.
         """
         bits = len(self.noise)
         mean, square = np.zeros((len(X), bits)), np.zeros((len(X), bits))
@@ -131,7 +133,7 @@ class Mixture:
                     z, variance = part.posterior.moments(phi, diagonal)
                 else:
                     own = part.repeated(targets[:, list(part.bits)])
-                    z, variance = part.posterior.left_out_moments(phi, diagonal, own)
+                    z, variance = part.posterior.left_out_moments(phi, diagonal, own, weights, whole=whole)
                 mean[:, part.bits] += weight * part.mixed(z)
                 square[:, part.bits] += weight * part.mixed(z**2 + variance)
         return mean, np.maximum(square - mean**2, 0.0)

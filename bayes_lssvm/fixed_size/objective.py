@@ -11,6 +11,7 @@ W is that of `levels.objective` in R, α, β and η, each of which is linear in 
     α_i = [ỹ_i − φ̃_iᵀ(C + s)⁻¹g]/s,    β_i = [α_i − φ̃_iᵀ(C + s)⁻²g]/s,    η_i = [β_i − φ̃_iᵀ(C + s)⁻³g]/s,
 
 so that (AW)_i is L⁻ᵀ(Pφ̃_i + a sum over bits) with one matrix P: a second pass, which is a sum over rows as the first.
+With weights, φ_i, y_i and k_i are those of the row times √w_i, so that it adds w_i times as much.
 Several bits share the kernel, and their evidences add up.
 """
 
@@ -135,12 +136,16 @@ def derivatives(
     return row, back @ whole @ back.T
 
 
-def block_gradient(features: NystromMap, rows: Sequence[RowDerivative], X: Array, targets: AnyArray) -> Array:
+def block_gradient(
+    features: NystromMap, rows: Sequence[RowDerivative], X: Array, targets: AnyArray, weights: Array | None = None
+) -> Array:
     """2 Σ_i dk_iᵀ(AW)_i over the rows of a block, for each of the kernel's log parameters."""
     phi = features(X)
     V = np.zeros_like(phi)
     for row in rows:
         row.add_rows(V, phi, targets)
+    if weights is not None:
+        V *= weights[:, None]
     return 2.0 * np.array([float(np.vdot(V, dK)) for dK in features.kernel.gradient(X, features.Z)])
 
 

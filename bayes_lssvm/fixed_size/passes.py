@@ -56,11 +56,11 @@ class TakeALook:
     def __call__(self, shard: Shard) -> Look | None:
         """What is seen of a shard; None of an empty one."""
         found = None
-        for X, y in shard.blocks():
+        for X, y, weights in shard.blocks():
             if not self.classes:
                 y = _as_numbers(y, shard.name)
             if len(X):
-                seen = Look.at(X, y, self.seed, classes=self.classes)
+                seen = Look.at(X, y, self.seed, classes=self.classes, weights=weights)
                 found = seen if found is None else _same_width(found, seen, shard.name)
         return found
 
@@ -118,9 +118,9 @@ class Collect:
         """The sums of a shard."""
         classes = 1 if self.encoding.classes is None else len(self.encoding.classes)
         found = Statistics.empty(self.features.size, classes, by_class=self.by_class)
-        for X, y in shard.blocks(len(self.encoding.standardiser.mean)):
+        for X, y, weights in shard.blocks(len(self.encoding.standardiser.mean)):
             inputs, targets = self.encoding(X, y, shard.name)
-            found.add(self.features(inputs), targets, self.features.kernel.diag(inputs))
+            found.add(self.features(inputs), targets, self.features.kernel.diag(inputs), weights)
         return found
 
     @property
@@ -147,8 +147,8 @@ class Differentiate:
     def __call__(self, shard: Shard) -> Array:
         """The sum over a shard, for each of the kernel's log parameters."""
         total = np.zeros(len(self.features.kernel.log_params))
-        for X, y in shard.blocks(len(self.encoding.standardiser.mean)):
-            total += block_gradient(self.features, self.rows, *self.encoding(X, y, shard.name))
+        for X, y, weights in shard.blocks(len(self.encoding.standardiser.mean)):
+            total += block_gradient(self.features, self.rows, *self.encoding(X, y, shard.name), weights)
         return total
 
 
@@ -198,12 +198,12 @@ class Local:
     def _found(self, work: Callable[[Shard], Found], shard: Shard, key: str, bar: Any) -> Found:
         seen = 0
 
-        def read() -> Iterator[tuple[Any, Any]]:
+        def read() -> Iterator[tuple[Any, ...]]:
             nonlocal seen
-            for X, y in shard.read():
-                yield X, y
-                seen += len(X)
-                bar.update(len(X))
+            for block in shard.read():
+                yield block
+                seen += len(block[0])
+                bar.update(len(block[0]))
 
         found = kept(work, replace(shard, read=read), self.folder, key)
         if not seen:  # kept from before

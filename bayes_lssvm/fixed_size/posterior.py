@@ -10,6 +10,7 @@ by leaving eigenvectors out). A training row is left out by what it adds to the 
 
     R_ii = [1 − 1/N − φ̃ᵀ(C + sI)⁻¹φ̃]/s,      z_i^(−i) = y_i − α_i/R_ii,      α_i = (y_i − z_i)/s.
 
+With weights, N is Σw, and a row's leverage 1/N + φ̃ᵀ(C + sI)⁻¹φ̃ and its precision 1/s have the factor w_i.
 Bits that are trained on the same rows share U, so that B of them cost hardly more than one.
 """
 
@@ -21,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base.typing import Array
+from ..base.weights import one_of_each
 from .objective import Task
 
 
@@ -40,8 +42,8 @@ class FixedSizePosterior:
     ----------
     w, b : arrays of shape (m, B) and (B,)
     mu, zeta : arrays of shape (B,)
-    n : int
-        Number of training rows.
+    mass : float
+        Σw of the training rows, N without weights.
     eigenvalues, vectors : arrays of shape (r,) and (m, r)
         Λ and U.
     centre : array of shape (m,)
@@ -52,7 +54,7 @@ class FixedSizePosterior:
     b: Array
     mu: Array
     zeta: Array
-    n: int
+    mass: float
     eigenvalues: Array
     vectors: Array
     centre: Array
@@ -63,7 +65,7 @@ class FixedSizePosterior:
         U, lam = task.reduction.vectors, task.reduction.eigenvalues
         w = U @ ((task.centred.crosses @ U) / (lam + (mu / zeta)[:, None])).T
         b = task.centred.target_means - task.centred.feature_mean @ w
-        return cls(w, b, mu, zeta, task.centred.n, lam, U, task.centred.feature_mean)
+        return cls(w, b, mu, zeta, task.centred.mass, lam, U, task.centred.feature_mean)
 
     def rows(self, phi: Array, diagonal: Array) -> Rows:
         """Rows with features φ of shape (n, m) and K(x, x) of shape (n,)."""
@@ -77,7 +79,7 @@ class FixedSizePosterior:
     def moments(self, phi: Array, diagonal: Array) -> tuple[Array, Array]:
         """z_MP and σ_z², each of shape (n, B)."""
         rows = self.rows(phi, diagonal)
-        variance = (self._spread(rows) + rows.outside[:, None]) / self.mu + 1.0 / (self.n * self.zeta)
+        variance = (self._spread(rows) + rows.outside[:, None]) / self.mu + 1.0 / (self.mass * self.zeta)
         return rows.output + self.b, variance
 
     def _spread(self, rows: Rows) -> Array:
@@ -85,10 +87,18 @@ class FixedSizePosterior:
         s = self.mu / self.zeta
         return np.asarray(rows.squares @ (s / (self.eigenvalues[:, None] + s)))
 
-    def left_out_moments(self, phi: Array, diagonal: Array, y: Array) -> tuple[Array, Array]:
-        """Z and σ_z² of training rows with targets y of shape (n, B), each by the model of all other rows."""
+    def left_out_moments(
+        self, phi: Array, diagonal: Array, y: Array, weights: Array | None = None, *, whole: bool = False
+    ) -> tuple[Array, Array]:
+        """Z and σ_z² of training rows with targets y of shape (n, B), each by the model of all other rows.
+
+        Rows with weights of shape (n,) are left out as a whole; or one of the rows that they count for, with `whole`.
+        """
         s, rows = self.mu / self.zeta, self.rows(phi, diagonal)
+        w = np.ones((len(y), 1)) if weights is None else weights[:, None]
         # 1 − leverage, which a row alone at the end of the data may take to rounding
-        freedom = np.maximum(1.0 - 1.0 / self.n - self._spread(rows) / s, np.finfo(float).eps)
-        z = rows.output + self.b
-        return y - (y - z) / freedom, (np.maximum(s / freedom - s, 0.0) + rows.outside[:, None]) / self.mu
+        freedom = np.maximum(1.0 - w * (1.0 / self.mass + self._spread(rows) / s), np.finfo(float).eps)
+        residuals, variances = (y - rows.output - self.b) / freedom, np.maximum(s / freedom - s, 0.0) / (w * self.mu)
+        if whole:
+            residuals, variances = one_of_each(residuals, variances, w, self.zeta)
+        return y - residuals, variances + rows.outside[:, None] / self.mu

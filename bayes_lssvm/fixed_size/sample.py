@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..base.typing import AnyArray, Array
+from ..base.weights import are_counts, weighted_mean
 
 KEPT, KEPT_OF_CLASS = 20_000, 100
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -32,6 +33,12 @@ class Look:
         Rows of each class, or empty for real targets.
     X, y, order : arrays of shape (k, d), (k,) and (k,)
         The rows that are kept, and their hashes, ascending.
+    weights : array of shape (k,)
+        Theirs; one where none are given.
+    mass : float
+        Σw of all rows, by which means are.
+    whole : bool
+        Whether all weights are whole numbers, which count rows (`base.weights`).
     """
 
     n: int
@@ -42,38 +49,48 @@ class Look:
     X: Array
     y: AnyArray
     order: AnyArray
+    weights: Array
+    mass: float
+    whole: bool
 
     @classmethod
-    def at(cls, X: Array, y: AnyArray, seed: int, *, classes: bool) -> Look:
-        """A look at rows X of shape (n, d), n ≥ 1, with targets y of shape (n,)."""
-        mean = X.mean(axis=0)
+    def at(cls, X: Array, y: AnyArray, seed: int, *, classes: bool, weights: Array | None = None) -> Look:
+        """A look at rows X of shape (n, d), n ≥ 1, with targets y of shape (n,), and weights where they have them."""
+        mean = weighted_mean(X, weights)
+        w = np.ones(len(X)) if weights is None else weights
         labels, counts = np.unique(y, return_counts=True) if classes else (y[:0], y[:0])
         seen = cls(
             n=len(X),
             mean=mean,
-            squares=((X - mean) ** 2).sum(axis=0),
+            squares=(w[:, None] * (X - mean) ** 2).sum(axis=0),
             largest=np.abs(X).max(axis=0),
             counts=dict(zip(labels.tolist(), counts.tolist(), strict=True)),
             X=X,
             y=y,
             order=_hashes(X, y, seed),
+            weights=w,
+            mass=float(w.sum()),
+            whole=are_counts(w),
         )
         return seen._thinned()
 
     def merge(self, other: Look) -> Look:
         """A look at both sets of rows."""
-        n, apart = self.n + other.n, other.mean - self.mean
-        squares = self.squares + other.squares + apart**2 * (self.n * other.n / n)
+        n, mass, apart = self.n + other.n, self.mass + other.mass, other.mean - self.mean
+        squares = self.squares + other.squares + apart**2 * (self.mass * other.mass / mass)
         counts = {label: self.counts.get(label, 0) + other.counts.get(label, 0) for label in self.counts | other.counts}
         return Look(
             n,
-            self.mean + apart * (other.n / n),
+            self.mean + apart * (other.mass / mass),
             squares,
             np.maximum(self.largest, other.largest),
             counts,
             np.concatenate([self.X, other.X]),
             np.concatenate([self.y, other.y]),
             np.concatenate([self.order, other.order]),
+            np.concatenate([self.weights, other.weights]),
+            mass,
+            self.whole and other.whole,
         )._thinned()
 
     def _thinned(self) -> Look:
@@ -89,12 +106,19 @@ class Look:
         return Look(
             *(self.n, self.mean, self.squares, self.largest, self.counts),
             *(np.ascontiguousarray(self.X[chosen]), self.y[chosen], self.order[chosen]),
+            *(self.weights[chosen], self.mass, self.whole),
         )
+
+    @property
+    def own_weights(self) -> Array | None:
+        """Weights of the rows that are kept; None where all are one."""
+        return None if np.all(self.weights == 1.0) else self.weights
 
     @property
     def scale(self) -> Array:
         """Standard deviations of the columns, infinite where they do not vary."""
-        scale = np.sqrt(self.squares / max(self.n - 1, 1))
+        n = self.mass if self.whole else float(self.n)  # of rows that they count for
+        scale = np.sqrt(self.squares / self.mass * n / max(n - 1.0, 1.0))
         return np.where(scale <= 10 * np.finfo(float).eps * self.largest, np.inf, scale)
 
 

@@ -2,11 +2,14 @@
 
 Addition has no order, so that shards of any size, in any order, on any machine, give the same statistics to rounding.
 Sums by class serve every code: the targets ±1 of a bit are Σ over classes of a code times a sum of the class.
+
+With the noise precision ζw_i of row i, features and targets count as √w_i times what they are: all sums are weighted,
+and so is what features lack; N stays the number of rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +25,10 @@ _BINS = (_HIGHEST - _LOWEST) * _PER_DECADE + 1
 
 
 class Centred(NamedTuple):
-    """Sums about the means: C of shape (m, m), g of shape (L, m), ‖My‖² of shape (L,), φ̄, ȳ of shape (L,), and N."""
+    """Sums about the means: C of shape (m, m), g of shape (L, m), ‖My‖² of shape (L,), φ̄, ȳ of shape (L,).
+
+    And N, Σw and Σ log w.
+    """
 
     scatter: Array
     crosses: Array
@@ -30,6 +36,8 @@ class Centred(NamedTuple):
     feature_mean: Array
     target_means: Array
     n: int
+    mass: float
+    log_weights: float
 
 
 @dataclass
@@ -41,13 +49,15 @@ class Statistics:
     counts : array of shape (C,)
         Rows of each class; C = 1 for real targets.
     sums : array of shape (C, m)
-        Σφ by class.
+        Σwφ by class.
     squares : array of shape (S, m, m)
-        Σφφᵀ, the lower triangle; S = 1 for all classes together, or C for each of them.
+        Σwφφᵀ, the lower triangle; S = 1 for all classes together, or C for each of them.
     cross, target_sum, target_square : array of shape (m,), float, float
-        Σφy, Σy and Σy² of real targets, zero for classes.
+        Σwφy, Σwy and Σwy² of real targets, zero for classes.
     lacking : array of shape (2, B)
-        Rows, and the sum of d = K(x, x) − ‖φ‖², in bins of log d.
+        Rows, and the sum of d = w(K(x, x) − ‖φ‖²), in bins of log d.
+    masses, log_weights : arrays of shape (C,)
+        Σw and Σ log w of each class.
     """
 
     counts: Array
@@ -57,12 +67,16 @@ class Statistics:
     target_sum: float
     target_square: float
     lacking: Array
+    masses: Array
+    log_weights: Array
 
     @classmethod
     def empty(cls, m: int, classes: int = 1, *, by_class: bool = False) -> Statistics:
         """No rows of m features yet; `by_class` keeps Σφφᵀ for each class, which codes with don't cares need."""
         squares = np.zeros((classes if by_class else 1, m, m))
-        return cls(np.zeros(classes), np.zeros((classes, m)), squares, np.zeros(m), 0.0, 0.0, np.zeros((2, _BINS)))
+        none = np.zeros(classes)
+        lacking = np.zeros((2, _BINS))
+        return cls(none, np.zeros((classes, m)), squares, np.zeros(m), 0.0, 0.0, lacking, none.copy(), none.copy())
 
     @property
     def n(self) -> int:
@@ -74,33 +88,44 @@ class Statistics:
         """Number of features."""
         return self.sums.shape[1]
 
-    def add(self, features: Array, targets: AnyArray, diagonal: Array) -> None:
-        """Add rows with features of shape (n, m) in C order, K(x, x) of shape (n,), and targets.
+    def add(self, features: Array, targets: AnyArray, diagonal: Array, weights: Array | None = None) -> None:
+        """Add rows with features of shape (n, m) in C order, K(x, x) of shape (n,), targets, and weights if any.
 
         Targets are numbers of classes (int) or real numbers (float), of shape (n,).
         """
         lack = np.maximum(diagonal - np.einsum("ij,ij->i", features, features), 0.0)
+        root = np.ones(len(features))
+        if weights is not None:
+            root = np.sqrt(weights)
+            lack, features = weights * lack, root[:, None] * features
         with np.errstate(divide="ignore"):
             where = np.clip((np.log10(lack) - _LOWEST) * _PER_DECADE, 0, _BINS - 1).astype(np.intp)
         self.lacking[0] += np.bincount(where, minlength=_BINS)
         self.lacking[1] += np.bincount(where, weights=lack, minlength=_BINS)
         if targets.dtype.kind == "f":
-            self.counts[0] += len(targets)
-            self.sums[0] += features.sum(axis=0)
-            self.cross += targets @ features
-            self.target_sum += float(targets.sum())
-            self.target_square += float(targets @ targets)
+            scaled = root * targets
+            self._add_rows(0, features, root)
+            self.cross += scaled @ features
+            self.target_sum += float(root @ scaled)
+            self.target_square += float(scaled @ scaled)
             self._add_squares(0, features)
             return
         present = np.unique(targets).tolist()
         for label in present:
-            own = features[targets == label] if len(present) > 1 else features
-            self.counts[label] += len(own)
-            self.sums[label] += own.sum(axis=0)
+            rows = targets == label if len(present) > 1 else slice(None)
+            own = features[rows]
+            self._add_rows(label, own, root[rows])
             if len(self.squares) > 1:
                 self._add_squares(label, own)
         if len(self.squares) == 1:
             self._add_squares(0, features)
+
+    def _add_rows(self, label: int, features: Array, root: Array) -> None:
+        """Rows of a class, with √w and features times √w."""
+        self.counts[label] += len(root)
+        self.sums[label] += root @ features
+        self.masses[label] += float(root @ root)
+        self.log_weights[label] += 2.0 * float(np.log(root).sum())
 
     def _add_squares(self, which: int, features: Array) -> None:
         # the transpose of a C-ordered block is in Fortran order, and the upper triangle there the lower one here
@@ -122,6 +147,8 @@ class Statistics:
             self.target_sum + other.target_sum,
             self.target_square + other.target_square,
             self.lacking + other.lacking,
+            self.masses + other.masses,
+            self.log_weights + other.log_weights,
         )
 
     def first(self, m: int) -> Statistics:
@@ -132,9 +159,7 @@ class Statistics:
         squares = self.squares[:, :m, :m].copy()
         missing = np.einsum("sii->", self.squares) - np.einsum("sii->", squares)
         lacking = np.stack([np.array([float(self.n)]), np.array([self.lacking[1].sum() + missing])])
-        return Statistics(
-            self.counts, self.sums[:, :m].copy(), squares, self.cross[:m], self.target_sum, self.target_square, lacking
-        )
+        return replace(self, sums=self.sums[:, :m].copy(), squares=squares, cross=self.cross[:m], lacking=lacking)
 
     # --- what levels 2 and 3 need ------------------------------------------------------------------------------------
 
@@ -148,22 +173,24 @@ class Statistics:
             target_sums, target_squares = np.array([self.target_sum]), np.array([self.target_square])
         else:
             part = (code != 0).any(axis=1).astype(float)
-            cross, target_sums = code.T @ self.sums, code.T @ self.counts
-            target_squares = np.full(code.shape[1], float(part @ self.counts))
-        n = float(part @ self.counts)
-        mean, target_means = part @ self.sums / n, target_sums / n
+            cross, target_sums = code.T @ self.sums, code.T @ self.masses
+            target_squares = np.full(code.shape[1], float(part @ self.masses))
+        n, mass = float(part @ self.counts), float(part @ self.masses)
+        mean, target_means = part @ self.sums / mass, target_sums / mass
         lower = self.squares[0] if len(self.squares) == 1 else np.tensordot(part, self.squares, 1)
         scatter = np.tril(lower, -1)
-        scatter = scatter + scatter.T + np.diag(np.diag(lower)) - n * np.outer(mean, mean)
-        crosses = cross - np.outer(target_means, n * mean)
-        totals = np.maximum(target_squares - n * target_means**2, 0.0)
-        return Centred(scatter, crosses, totals, mean, target_means, round(n))
+        scatter = scatter + scatter.T + np.diag(np.diag(lower)) - mass * np.outer(mean, mean)
+        crosses = cross - np.outer(target_means, mass * mean)
+        totals = np.maximum(target_squares - mass * target_means**2, 0.0)
+        logs = float(part @ self.log_weights)
+        return Centred(scatter, crosses, totals, mean, target_means, round(n), mass, logs)
 
     def reduction(self, centred: Centred) -> LowRankReduction:
         """The reduction of levels 2 and 3."""
         scatter, mean = centred.scatter, centred.feature_mean
-        norm = float(np.linalg.norm(scatter)) + centred.n * float(mean @ mean)
-        return LowRankReduction.of(centred.n, scatter, centred.crosses, centred.totals, norm)
+        norm = float(np.linalg.norm(scatter)) + centred.mass * float(mean @ mean)
+        constant = 0.5 * (centred.log_weights - float(np.log(centred.mass)))
+        return LowRankReduction.of(centred.n, scatter, centred.crosses, centred.totals, norm, constant)
 
     def lack(self) -> tuple[Array, Array]:
         """Rows and mean d in the bins."""
@@ -174,7 +201,8 @@ class Statistics:
 
     def state(self) -> State:
         """The sums as JSON and arrays."""
-        arrays = {name: getattr(self, name) for name in ("counts", "sums", "squares", "cross", "lacking")}
+        names = ("counts", "sums", "squares", "cross", "lacking", "masses", "log_weights")
+        arrays = {name: getattr(self, name) for name in names}
         return State({"target_sum": self.target_sum, "target_square": self.target_square}, arrays)
 
     @classmethod
@@ -192,4 +220,8 @@ class Statistics:
             np.array(state.arrays[name], dtype=float) for name in ("counts", "sums", "squares", "cross", "lacking")
         )
         total, square = float(state.header["target_sum"]), float(state.header["target_square"])
-        return cls(counts, sums, all_squares, cross, total, square, lacking)
+        masses, logs = counts.copy(), np.zeros(classes)
+        if "masses" in state.arrays:  # absent from older files, whose rows have no weights
+            state.require_shapes({"masses": (classes,), "log_weights": (classes,)})
+            masses, logs = (np.array(state.arrays[name], dtype=float) for name in ("masses", "log_weights"))
+        return cls(counts, sums, all_squares, cross, total, square, lacking, masses, logs)

@@ -44,6 +44,8 @@ class LowRankReduction:
         Squared length of the targets outside of the span.
     kernel_norm : float
         A bound of ‖Q‖, the scale of rounding.
+    log_constant : float
+        −½ log N, or with weights −½ log Σw_i + ½ Σ log w_i; Q is then W^½ΦΦᵀW^½, and d_i has the factor w_i.
     lacking : array of shape (2, B) or None
         Numbers of rows and mean d in the bins of a histogram; with it, log_det is that of the lower bound.
     """
@@ -54,10 +56,13 @@ class LowRankReduction:
     t: Array
     rests: Array
     kernel_norm: float
+    log_constant: float
     lacking: Array | None = None
 
     @classmethod
-    def of(cls, n: int, centred: Array, crosses: Array, totals: Array, norm: float) -> LowRankReduction:
+    def of(
+        cls, n: int, centred: Array, crosses: Array, totals: Array, norm: float, constant: float | None = None
+    ) -> LowRankReduction:
         """From C of shape (m, m), g of each set of targets, of shape (L, m), and their squared lengths ‖My‖²."""
         eigenvalues, U = eigh(centred, driver="evd", check_finite=False)
         norm = max(norm, TINY)
@@ -70,7 +75,8 @@ class LowRankReduction:
         excess = np.maximum((t**2).sum(axis=1) - totals, 0.0)[:, None]
         taken = np.clip(excess - (np.cumsum(t**2, axis=1) - t**2), 0.0, t**2)
         t = np.sign(t) * np.sqrt(t**2 - taken)
-        return cls(n, eigenvalues, U, t, np.maximum(totals - (t**2).sum(axis=1), 0.0), norm)
+        rests = np.maximum(totals - (t**2).sum(axis=1), 0.0)
+        return cls(n, eigenvalues, U, t, rests, norm, log_constant(n) if constant is None else constant)
 
     def bounded(self, counts: Array, means: Array) -> LowRankReduction:
         """The reduction whose evidence is the lower bound, for a histogram of d."""
@@ -96,10 +102,6 @@ class LowRankReduction:
     @property
     def gamma_max(self) -> float:
         return largest_gamma(self.lambda_max, self.kernel_norm)
-
-    @property
-    def log_constant(self) -> float:
-        return log_constant(self.n)
 
     def alone(self, target: int) -> LowRankReduction:
         """The reduction with one of its sets of targets."""

@@ -256,7 +256,8 @@ def test_the_key_of_kept_statistics_knows_all_they_depend_on():
 def test_estimators_pass_the_checks_of_scikit_learn(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesLSSVMWarning)
-        results = check_estimator(estimator, on_skip=None, on_fail=None)
+        counted = {"check_sample_weight_equivalence_on_dense_data": "copies are counted as measurements"}
+        results = check_estimator(estimator, on_skip=None, on_fail=None, expected_failed_checks=counted)
     failed = [(r["check_name"], repr(r["exception"])) for r in results if r["status"] == "failed"]
     assert not failed
-    assert {r["check_name"] for r in results if r["status"] != "passed"} <= {"check_array_api_input"}
+    assert {r["check_name"] for r in results if r["status"] != "passed"} <= {"check_array_api_input", *counted}

@@ -244,4 +244,4 @@ def test_arrays_come_in_shards_that_name_their_rows():
     X, y = data(10)
     shards = of_arrays(X, y, rows=4)
     assert [shard.name for shard in shards] == ["rows 0 to 3", "rows 4 to 7", "rows 8 to 9"]
-    np.testing.assert_array_equal(np.vstack([x for shard in shards for x, _ in shard.blocks()]), X)
+    np.testing.assert_array_equal(np.vstack([x for shard in shards for x, *_ in shard.blocks()]), X)
