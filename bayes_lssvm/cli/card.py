@@ -79,9 +79,12 @@ def model_card(model: Any, training: Training, args: argparse.Namespace, warning
 def _left_out(model: Any, training: Training) -> LeftOut | None:
     if model.moderation != "loo" or not hasattr(model, "predict_proba"):
         return None
-    P = left_out_probabilities(model, training.X, training.y)
-    labels = np.searchsorted(model.classes_, training.y)
-    twins = np.unique(training.X, axis=0, return_inverse=True)[1].ravel()
+    X, y = training.X, training.y
+    if training.weights is not None:
+        X, y = X[training.weights > 0.0], y[training.weights > 0.0]
+    P = left_out_probabilities(model, X, y)
+    labels = np.searchsorted(model.classes_, y)
+    twins = np.unique(X, axis=0, return_inverse=True)[1].ravel()
     return LeftOut(P, labels, calibration(P, labels, twins))
 
 

@@ -119,9 +119,9 @@ def _with(kernel: Kernel, place: int, value: float) -> Kernel:
 
 
 def _curves(model: Any, kernels: list[Kernel]) -> dict[str, Array]:
-    X, y = model.X_fit_, model.y_fit_
+    X, y, weights = model.X_fit_, model.y_fit_, model.weights_
     with quiet():
-        levels = [evidence_of(kernel(X), y, prior_sd=model.prior_sd) for kernel in kernels]
+        levels = [evidence_of(kernel(X), y, prior_sd=model.prior_sd, weights=weights) for kernel in kernels]
         own = [model.criterion_at(kernel) for kernel in kernels] if model.has_prior else []
     curves = {"with the prior (what the fit maximises)": np.array(own)} if own else {}
     curves["with MacKay's Occam factor (5.2)"] = np.array([level.log_evidence for level in levels])

@@ -63,6 +63,12 @@ def left_out_probabilities(model: BayesianLSSVC, X: Array, y: AnyArray) -> Array
     For moderation="loo" and members with a kernel each.
     """
     several = model.multiclass_
+    known = model.y_fit_ if several is None else getattr(several, "labels_", None)
+    if known is not None and len(known) != len(X):
+        raise ValueError(
+            f"The model was fitted to {len(known)} rows, and here are {len(X)}: give the rows that it was fitted to, "
+            "without those of weight zero."
+        )
     if several is None:
         return left_out_training(model).probabilities
     return several.left_out_probabilities(model.standardiser_(X), np.searchsorted(model.classes_, y))

@@ -203,6 +203,13 @@ def evaluate(
     )
 
 
-def evidence_of(K: Array, y: Array, *, prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD) -> Level3:
-    """The evidence of a kernel matrix K of shape (N, N) with targets y of shape (N,)."""
-    return evaluate(CentredSpectrum.from_kernel_matrix(np.asarray(K, float), np.asarray(y, float)), prior_sd=prior_sd)
+def evidence_of(
+    K: Array,
+    y: Array,
+    *,
+    prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD,
+    weights: Array | None = None,
+) -> Level3:
+    """The evidence of a kernel matrix K of shape (N, N) with targets y and, where rows have them, weights (N,)."""
+    spectrum = CentredSpectrum.from_kernel_matrix(np.asarray(K, float), np.asarray(y, float), weights)
+    return evaluate(spectrum, prior_sd=prior_sd)

@@ -9,10 +9,12 @@ from scipy.stats import norm
 from scipy.stats import t as student_t
 
 import bayes_lssvm
-from bayes_lssvm import LSSVR, BayesianLSSVC, BayesianLSSVR, LeftOutDisplay
+from bayes_lssvm import LSSVR, BayesianLSSVC, BayesianLSSVR, EvidenceDisplay, LeftOutDisplay, ReliabilityDisplay
 from bayes_lssvm.estimators.intervals import student_interval
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.levels.level1 import DualPosterior
+from bayes_lssvm.levels.level2 import optimise
+from bayes_lssvm.linalg.spectrum import TridiagonalReduction
 
 NEW = np.linspace(-2.0, 2.0, 7)[:, None]
 
@@ -194,3 +196,25 @@ def test_label_sets_of_whole_weights_are_those_of_repeated_rows(m, by_class):
 def test_rows_are_not_added_to_noise_that_was_found(learned):
     with pytest.raises(ValueError, match="partial_fit holds the noise: fit all rows again"):
         learned.partial_fit(NEW, NEW[:, 0])
+
+
+def test_the_curves_of_the_evidence_are_those_of_the_weighted_model(weighted):
+    at = weighted.kernel_.sigma
+    curves = EvidenceDisplay.from_estimator(weighted, values=[at], plot=False).curves
+    expected = optimise(
+        TridiagonalReduction.from_kernel_matrix(weighted.kernel_(weighted.X_fit_), weighted.y_fit_, weighted.weights_)
+    )
+    assert curves["without an Occam factor"][0] == pytest.approx(expected.log_evidence, abs=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::bayes_lssvm.base.errors.BayesLSSVMWarning")
+@pytest.mark.parametrize("m", [2, 3])
+def test_rows_of_weight_zero_are_no_rows_to_leave_out(m):
+    rng = np.random.default_rng(m)
+    y = np.arange(60) % m
+    X, w = 2.0 * y[:, None] + rng.normal(size=(60, 1)), np.where(np.arange(60) % 5, 1.5, 0.0)
+    model = BayesianLSSVC("linear").fit(X, y, sample_weight=w)
+    with pytest.raises(ValueError, match="fitted to 48 rows, and here are 60"):
+        ReliabilityDisplay.from_estimator(model, X, y, left_out=True, plot=False)
+    display = ReliabilityDisplay.from_estimator(model, X[w > 0.0], y[w > 0.0], left_out=True, plot=False)
+    assert np.all((display.prob_pred >= 0.0) & (display.prob_pred <= 1.0))
