@@ -53,16 +53,18 @@ class LeftOut(NamedTuple):
 
 def model_card(model: Any, training: Training, args: argparse.Namespace, warnings: Sequence[str]) -> str:
     """The page. For a model of fixed size the parts that need all rows at once are left out."""
+    training = training.with_weight()  # the rows that the model has seen
     exact = hasattr(model, "X_fit_") or getattr(model, "multiclass_", None) is not None
     with quiet():
         left_out = _left_out(model, training) if exact and training.task == "classification" else None
-        report = _trusted(model, training) if exact else None
+        unchecked = _unchecked(training, exact)
+        report = None if unchecked else _trusted(model, training)
         quality, drawn, lead = _quality(model, training, left_out, exact)
         relevance = RelevanceDisplay.from_estimator(model, training.X, method="change", plot=False)
         sections = [
             html.section("How good is it?", *quality, html.figures(drawn) if drawn else ""),
             _relevance(relevance, training),
-            _trust_section(report),
+            _trust_section(report, unchecked),
             _data(training, warnings),
             _model(model, training, args),
             _use(model, training, args),
@@ -244,10 +246,20 @@ def _relevance(display: RelevanceDisplay, training: Training) -> str:
     )
 
 
+def _unchecked(training: Training, exact: bool) -> str:
+    """Why `trust` has nothing to say of a model; empty where it has."""
+    if not exact:
+        return "The checks are for models that keep all rows."
+    if training.weights is not None and len(training.counts) > 2:
+        return "The checks are for rows of equal weight where there are more than two classes."
+    return ""
+
+
 def _trusted(model: Any, training: Training) -> TrustReport:
     return trust(
         training.X,
         training.y,
+        sample_weight=training.weights,
         kernel=model.kernel,
         fixed_kernel=not model.refine,
         task=training.task,
@@ -256,9 +268,9 @@ def _trusted(model: Any, training: Training) -> TrustReport:
     )
 
 
-def _trust_section(report: TrustReport | None) -> str:
+def _trust_section(report: TrustReport | None, unchecked: str) -> str:
     if report is None:
-        return html.section("Can it be trusted?", html.paragraph("The checks are for models that keep all rows."))
+        return html.section("Can it be trusted?", html.paragraph(unchecked))
     rows = [(check.name, check.level, check.sentence) for check in report.checks]
     return html.section(
         "Can it be trusted?",

@@ -135,7 +135,9 @@ def _deliver(args: argparse.Namespace, model: Model | FixedSize, facts: dict[str
 
 def run_compare(args: argparse.Namespace) -> None:
     """Rank kernels by their evidence."""
-    training = read_training(args.data, args.target, args.task, options_of(args), many_classes=True)
+    training = read_training(
+        args.data, args.target, args.task, options_of(args), many_classes=True, weights=args.weights
+    ).with_weight()
     kernels = [parse_kernel(text, len(training.inputs))[0] for text in args.kernels]
     maximised = args.kernel_parameters == "maximised"
     if maximised and len(training.counts) > 2:
@@ -146,11 +148,12 @@ def run_compare(args: argparse.Namespace) -> None:
         raise InputError("--no-occam is for --kernel-parameters maximised; an integral has its Occam factor in it.")
     require_matrices(len(training.X), 6, "Compare on a random subset of the rows.")
     with spoken_warnings() as sentences:
-        X = Standardiser.fit(training.X, training.inputs)(training.X)
+        X = Standardiser.fit(training.X, training.inputs, training.weights)(training.X)
         comparison = compare(
             X,
             training.y,
             kernels,
+            sample_weight=training.weights,
             kernel_parameters=args.kernel_parameters,
             task=training.task,
             refine=args.refine,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..base.standardisation import Standardiser
+from ..base.standardisation import Standardiser, moments
 from ..base.tables import STDIN, read_table
 from ..base.text import InputError, plain
 from ..estimators.common import check_regression_targets
@@ -58,12 +58,14 @@ _PACKAGES_OF_FILES = ("arviz_base", "xarray", "h5netcdf", "h5py")
 
 def run_trust(args: argparse.Namespace) -> None:
     """Tell what can be trusted on a table. The verdict is a result, so the exit code does not tell it."""
-    training = read_training(args.data, args.target, args.task, options_of(args), many_classes=True)
+    training = read_training(
+        args.data, args.target, args.task, options_of(args), many_classes=True, weights=args.weights
+    ).with_weight()
     kernel, prior = _model(args, training)
     with _said_as_options(), spoken_warnings() as sentences:
-        X = Standardiser.fit(training.X, training.inputs)(training.X)
+        X = Standardiser.fit(training.X, training.inputs, training.weights)(training.X)
         options = {"kernel": kernel, "prior": prior, "fixed_kernel": args.fixed_kernel, "seed": args.seed}
-        report = trust(X, training.y, standardise=False, task=training.task, **options)
+        report = trust(X, training.y, sample_weight=training.weights, standardise=False, task=training.task, **options)
     if args.json:
         emit_json(_heading(args, training, prior) | report.as_dict() | {"warnings": sentences})
     else:
@@ -74,7 +76,7 @@ def run_marginalise(args: argparse.Namespace) -> None:
     """Integrate the hyperparameters out, print what was found, save it, and predict new rows."""
     _check_outputs(args)
     _check_method(args)
-    training = read_training(args.data, args.target, args.task, options_of(args))
+    training = read_training(args.data, args.target, args.task, options_of(args), weights=args.weights).with_weight()
     kernel, prior = _model(args, training)
     new = None
     if args.predict is not None:
@@ -175,17 +177,18 @@ def _said_as_options() -> Iterator[None]:
 
 
 def _integrate(args: argparse.Namespace, training: Training, kernel: Kernel, prior: HyperPrior) -> Marginalised:
-    standardiser = Standardiser.fit(training.X, training.inputs)
+    standardiser = Standardiser.fit(training.X, training.inputs, training.weights)
     if training.task == "classification":
         y, mean, scale = np.where(training.y == max(training.counts), 1.0, -1.0), 0.0, 1.0
     else:
         given = check_regression_targets(training.y)
-        mean, scale = float(given.mean()), float(given.std(ddof=1))
+        mean, scale = (float(value) for value in moments(given, training.weights)[:2])
         y = (given - mean) / scale
     options = {name: getattr(args, name) for name in _METHODS_OF if getattr(args, name) is not None}
     posterior = marginalise(
         standardiser(training.X),
         y,
+        sample_weight=training.weights,
         kernel=kernel,
         prior=prior,
         method=args.method,

@@ -58,7 +58,8 @@ class Marginalised:
         """Columns for new inputs of shape (n, d): labels and probabilities, or means and standard deviations."""
         X = self.standardiser(X)
         if self.training.task == "classification":
-            loo = left_out_map(self.posterior.prediction_nodes, self.posterior.X, self.posterior.y)
+            seen = self.posterior
+            loo = left_out_map(seen.prediction_nodes, seen.X, seen.y, seen.sample_weight)
             z, sd = self.posterior.predict(X, return_std=True)
             P = probabilities(loo.log_odds(z, sd**2))
             classes = list(self.training.counts)

@@ -309,6 +309,10 @@ def _add_training(parser: argparse.ArgumentParser, *, many: bool = False) -> Non
     parser.add_argument("--seed", type=_seed, default=0, help="of the subset that sifts starts if N > 400 (default 0)")
 
 
+def _add_weights(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--weights", metavar="COLUMN", help="noise precisions of the rows, relative to each other")
+
+
 def _add_fit(parser: argparse.ArgumentParser) -> None:
     _add_training(parser, many=True)
     parser.add_argument("--kernel", default="rbf", help="name, with parameters if wanted; see below (default rbf)")
@@ -321,7 +325,7 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prior", choices=PRIORS, default="default", help="prior of μ, ζ and kernel parameters; flat: the papers' rule"
     )
-    parser.add_argument("--weights", metavar="COLUMN", help="noise precisions of the rows, relative to each other")
+    _add_weights(parser)
     parser.add_argument("--noise", choices=NOISES, default="constant", help="of targets that are numbers; see below")
     parser.add_argument("--coding", choices=CODINGS, help="code book for more than two classes (default ovo)")
     parser.add_argument("--decoding", choices=DECODINGS, help="how its members decide (default auto)")
@@ -360,6 +364,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:
     _add_training(parser)
+    _add_weights(parser)
     kernels = ("linear", "poly2", "poly3", "rbf", "ard")
     parser.add_argument(
         "--kernels", nargs="+", default=list(kernels), metavar="KERNEL", help=f"default: {' '.join(kernels)}"
@@ -396,6 +401,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
 
 def _add_select(parser: argparse.ArgumentParser) -> None:
     _add_table(parser)
+    _add_weights(parser)
     parser.add_argument("--direction", choices=DIRECTIONS, default="backward", help="see below (default backward)")
     parser.add_argument("--kernel", choices=SELECTION_KERNELS, help="default: ard backward, rbf forward")
     parser.add_argument("--price", type=_price, metavar="NATS", help="what an input must bring (default ard 2, else 0)")
@@ -408,6 +414,7 @@ def _add_select(parser: argparse.ArgumentParser) -> None:
 
 def _add_integrated(parser: argparse.ArgumentParser, seed_help: str) -> None:
     _add_table(parser)
+    _add_weights(parser)
     parser.add_argument("--kernel", default="rbf", help="name, with parameters if wanted; see below (default rbf)")
     parser.add_argument("--fixed-kernel", action="store_true", help="hold the kernel's parameters as given")
     parser.add_argument("--prior", default="normal:0,3", help="of every log parameter; see below (default normal:0,3)")

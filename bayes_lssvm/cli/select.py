@@ -23,7 +23,7 @@ def run_select(args: argparse.Namespace) -> None:
         raise InputError(f"--direction ard ranks by the scales of an ARD kernel; --kernel {args.kernel} has none.")
     if args.out is not None and args.data == "-":
         raise InputError("--out copies the selected columns of the table, which standard input can give only once.")
-    training = read_training(args.data, args.target, args.task, options_of(args))
+    training = read_training(args.data, args.target, args.task, options_of(args), weights=args.weights)
     selector = EvidenceSelector(
         args.direction,
         kernel=args.kernel,
@@ -33,7 +33,7 @@ def run_select(args: argparse.Namespace) -> None:
         random_state=args.seed,
     )
     with spoken_warnings(but=(ConstantFeatureWarning,)) as sentences:  # the table below names them
-        selector.fit(training.X, training.y)
+        selector.fit(training.X, training.y, training.weights)
     path = selector.path_
     if args.json:
         emit_json(_record(selector, training) | {"seed": args.seed, "warnings": sentences})
@@ -41,11 +41,13 @@ def run_select(args: argparse.Namespace) -> None:
         emit_text(_report(path, training))
     if args.out is not None:
         sources = [training.encoding.sources[i] for i in selector.selected_.tolist()]
-        chosen = [*dict.fromkeys(sources), training.target]
+        inputs = list(dict.fromkeys(sources))
+        chosen = [*inputs, training.target] + ([] if args.weights is None else [args.weights])
         table = read_table(args.data)
         emit_csv(csv_text(chosen, zip(*(table.column(name) for name in chosen), strict=True)), args.out)
         if not args.json:
-            emit_text(f"{len(chosen) - 1} input{'s' * (len(chosen) > 2)} and the target written to {args.out}")
+            what = "the target" if args.weights is None else "the target and the weights"
+            emit_text(f"{len(inputs)} input{'s' * (len(inputs) > 1)} and {what} written to {args.out}")
 
 
 def _report(path: SelectionPath, training: Training) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..base.table_inputs import Options, Prepared, prepare
 from ..base.tables import Table, read_table
 from ..base.text import InputError, listed, quoted
 from ..base.typing import AnyArray, Array
-from ..base.weights import check_weights
+from ..base.weights import check_weights, with_weight
 from .output import say
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
@@ -64,6 +64,14 @@ class Training:
     def inputs(self) -> tuple[str, ...]:
         """Names of the d inputs."""
         return self.encoding.inputs
+
+    def with_weight(self) -> Training:
+        """The same without the rows of weight zero; classes that have no other are left out too."""
+        if self.weights is None or np.all(self.weights > 0.0):
+            return self
+        X, y, weights = with_weight(self.X, self.y, self.weights)
+        counts = {label: int(np.sum(y == label)) for label in self.counts}
+        return replace(self, X=X, y=y, weights=weights, counts={k: n for k, n in counts.items() if n})
 
     def describe(self) -> list[tuple[str, str]]:
         """The data as lines of a table."""
