@@ -411,7 +411,7 @@ def _modes(found: Climbed) -> Grade:
     sentence = (
         "The posterior has one mode."
         if count == 1
-        else (f"The posterior has {count} modes; those that a single Gaussian misses have {missed:.0%} of its mass.")
+        else f"The posterior has {count} modes; one Gaussian covers one and leaves out {missed:.2f} times its mass."
     )
     return Grade("modes", float(count), level_of("missed modes", missed), sentence)
 

@@ -324,7 +324,7 @@ def checks_of(posterior: HyperPosterior) -> tuple[Check, ...]:
         return (Check("Pareto k", k_hat, K_HAT, k_hat < K_HAT, sentence),)
     if posterior.method == "laplace":
         missed = float(facts["missed_mass"])
-        sentence = f"Modes that the Gaussian misses have {missed:.1%} of its mass (at most {MISSED_MASS:.0%})."
+        sentence = f"The Gaussian covers one mode and leaves out {missed:.3f} times its mass (at most {MISSED_MASS:g})."
         return (Check("missed modes", missed, MISSED_MASS, missed <= MISSED_MASS, sentence),)
     if posterior.method == "nuts":
         return (*Diagnostics.from_dict(facts["chains"]).checks, bridge_check(facts["bridge"]["concerns"]))
