@@ -26,7 +26,7 @@ PUBLISHED = ("intercept_", "mu_", "zeta_", "gamma_", "gamma_eff_", "log_occam_fa
 
 def design_outputs(model: BayesianLSSVR, X: Array, y: Array, weights: Array | None) -> None:
     """Design `model`, not fitted yet, on inputs X of shape (N, d) and targets y of shape (N, L)."""
-    if y.shape[1] > 1 and model.refine and not model.has_prior:
+    if y.shape[1] > 1 and not model._can_have_outputs:
         raise ValueError(
             'Several outputs share a kernel by the sum of their evidences with a prior: use criterion="evidence" and '
             "prior=None or a prior of your own, give the kernel with refine=False, or fit a model for each output."

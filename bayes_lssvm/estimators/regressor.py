@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.archive import State
@@ -139,6 +139,8 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, NoisyLSSVM): 
         weight n. A row of weight zero is left out.
         """
         X, y, weights = self._check_weighted_inputs(X, y, sample_weight, numeric_target=True)
+        if y.ndim == 2 and not self._can_have_outputs and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
         y = check_regression_targets(y)
         self._check_noise()
         self._forget()
@@ -325,7 +327,12 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, NoisyLSSVM): 
             super()._restore(state)
             self.outputs_ = None
 
+    @property
+    def _can_have_outputs(self) -> bool:
+        """Whether a kernel for several outputs can be chosen by these settings, or is given."""
+        return not self.refine or self.has_prior
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = self._can_have_outputs
         return tags

@@ -53,12 +53,15 @@ INTEGRALS = {
 }
 
 
-@pytest.mark.parametrize("options", INTEGRALS.values(), ids=INTEGRALS)
-def test_integrals_over_kernels_have_an_estimate(options, tmp_path):
+SLOW = {"ccd": pytest.mark.slow, "lattice": pytest.mark.slow}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=SLOW.get(name, ())) for name in INTEGRALS])
+def test_integrals_over_kernels_have_an_estimate(name, tmp_path):
     x = np.random.default_rng(0).normal(size=(120, 3))
     path = tmp_path / "table.csv"
     path.write_text("a,b,y\n" + "\n".join(f"{a},{b},{a - b + c}" for a, b, c in x.tolist()))
-    command, *more = options
+    command, *more = INTEGRALS[name]
     shown = on_terminal(COMMAND, command, str(path), "--target", "y", *more)
     bars = [line for line in re.split(r"[\r\n]", shown) if "kernels integrated" in line]
     assert any(LEFT.search(line) for line in bars), shown

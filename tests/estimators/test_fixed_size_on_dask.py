@@ -64,6 +64,7 @@ def test_a_worker_killed_in_the_middle_of_the_sums_changes_nothing(client, tmp_p
     assert model.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-8)
 
 
+@pytest.mark.slow  # four workers are started and killed one after the other
 def test_a_shard_that_kills_every_worker_is_a_sentence_and_finished_shards_are_kept(client, tmp_path):
     log, folder = tmp_path / "log", tmp_path / "kept"
     log.mkdir()

@@ -363,7 +363,7 @@ SHARED = {
     "base.checks",
 }
 HELPERS = {"linalg.blas", "base.files", "base.rounding", "base.scikit", "base.text", "_version"}
-HELPERS |= {"base", "base.holds", "linalg", "sampling"}
+HELPERS |= {"base", "base.frames", "base.holds", "linalg", "sampling"}
 
 
 def modules_imported(path, package):

@@ -157,6 +157,7 @@ def cluster(port: int, log: Path):
             process.wait()
 
 
+@pytest.mark.slow  # waits for half a minute, as it shall
 def test_a_lost_scheduler_is_waited_for_then_a_sentence_and_the_next_run_goes_on(tmp_path, monkeypatch, capfd):
     pytest.importorskip("distributed", reason="the extra dask is not installed")
     port, gate, log = free_port(), tmp_path / "gate", tmp_path / "cluster.log"
