@@ -161,8 +161,8 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
     @property
     def has_prior(self) -> bool:
         """Whether the design is by Laplace's evidence with a prior in it, and not by the papers' rule or PRESS."""
-        by_evidence = self.criterion == "evidence" and self.prior != "flat"
-        return by_evidence and (self.prior is not None or self.occam)
+        flat = isinstance(self.prior, str) and self.prior == "flat"
+        return self.criterion == "evidence" and not flat and (self.prior is not None or bool(self.occam))
 
     def _objective(self) -> Callable[[Kernel], Objective]:
         """The evidence of a kernel on the training data, with its prior in it."""
