@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from importlib.util import find_spec
 
 import pytest
 
@@ -47,7 +48,8 @@ def test_every_data_set_and_kernel_is_there():
         assert {f"ripley {kernel}, {program}" for program in ("collapsed", "weight space", "gp")} <= names
         assert f"pima {kernel}, collapsed" in names
     assert "ripley rbf free, gp" in names
-    assert [cell.key for cell in STUDY.cells(None, "full")] == list(COMPARISONS)
+    here = [key for key, c in COMPARISONS.items() if c.program != "nested" or find_spec("dynesty") is not None]
+    assert [cell.key for cell in STUDY.cells(None, "full")] == here
 
 
 CHEAP = [c for c in COMPARISONS.values() if c.program == "collapsed" or (c.program == "weight space" and c.centred)]
