@@ -36,7 +36,7 @@ help:
 	@echo "make reproduce  the papers' tables, ours beside theirs (hours; ARGS=--quick for minutes, TABLES=paper0-table1)"
 	@echo "make test       run the tests (a few minutes)"
 	@echo "make test-slow  run the tests that need longer"
-	@echo "make fuzz       thousands of hostile files and data (about an hour; FUZZ=5 for minutes, SEED=7 for other cases)"
+	@echo "make fuzz       thousands of hostile files and data (hours; FUZZ=5 for less, SEED=7 for other cases)"
 	@echo "make check      lint, types and tests, as continuous integration does"
 	@echo "make docs       the documentation as a site that opens without a network: output/docs/index.html (a few minutes)"
 	@echo "make bench      the benchmark table (ratios measured side by side)"

@@ -15,14 +15,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from .base.memory import require_matrices
+from .base.progress import tqdm
 from .base.scikit import check_classification_targets, check_X_y
 from .base.standardisation import Standardiser
 from .base.text import html_table, table_of
 from .base.typing import AnyArray, Array
+from .base.weights import with_weight
 from .comparison.words import kass_raftery
+from .estimators.choice import without_copies
 from .estimators.classifier import BayesianLSSVC
 from .estimators.regressor import BayesianLSSVR
 from .kernels import Kernel
@@ -124,6 +126,7 @@ class KernelSearch:
     classes: bool
     X: Array = field(repr=False)
     y: AnyArray = field(repr=False)
+    sample_weight: Array | None = field(repr=False, default=None)
 
     @property
     def best(self) -> Kernel:
@@ -134,7 +137,7 @@ class KernelSearch:
         """The estimator with the best kernel, fitted to the data of the search; its parameters are tuned further."""
         arguments: dict[str, Any] = {"kernel": self.kernel, "standardise": self.standardise} | settings
         model = BayesianLSSVC(**arguments) if self.classes else BayesianLSSVR(**arguments)
-        return model.fit(self.X, self.y)
+        return model.fit(self.X, self.y, self.sample_weight)
 
     def rows(self) -> list[dict[str, Any]]:
         """The path as a list of dictionaries of plain values."""
@@ -197,7 +200,7 @@ class KernelSearch:
         if left:
             ax.plot(*zip(*left, strict=True), "o", color="C0", fillstyle="none", label="not taken")
         ax.set_xticks(range(len(self.path)), [step.move for step in self.path])
-        ax.set_xlabel("best move of each step")
+        ax.set_xlabel("best change at each step")
         ax.set_ylabel("log evidence")
         ax.margins(x=0.15, y=0.15)
         ax.legend(frameon=False, loc="best")
@@ -208,6 +211,7 @@ def search_kernels(
     X: Any,
     y: Any,
     *,
+    sample_weight: Any = None,
     kernels: Sequence[Kernel | str] = BASES,
     task: str = "auto",
     budget: int = BUDGET,
@@ -223,6 +227,9 @@ def search_kernels(
     X : array of shape (N, d)
     y : array of shape (N,)
         Two labels, or real targets.
+    sample_weight : array of shape (N,), optional
+        Row i has the noise precision ζw_i; weight zero leaves it out. Copies of a row are a weight, as in the
+        estimators.
     kernels : sequence of names or kernels
         The bases. Of several inputs a name stands for the kernel of all of them and for one of each ("rbf[0]").
     task : {"auto", "classification", "regression"}
@@ -249,15 +256,16 @@ def search_kernels(
     >>> search_kernels(X, y).structure
     'linear + periodic'
     """
-    X, y, labels = _checked(X, y, task, budget, most_parts)
+    X, y, weights, labels = _checked(X, y, sample_weight, task, budget, most_parts)
     require_matrices(len(X), 6, "Search on a random subset.")
     targets = np.where(y == np.unique(y)[1], 1.0, -1.0) if labels else np.asarray(y, dtype=float)
-    standardiser = Standardiser.fit(X) if standardise else Standardiser.identity(X.shape[1])
+    standardiser = Standardiser.fit(X, None, weights) if standardise else Standardiser.identity(X.shape[1])
     inputs = standardiser(X)
     bases = bases_of(kernels, inputs, standardiser(np.zeros((1, X.shape[1])))[0])
     if not bases:
         raise ValueError("There are no kernels to build from; give at least one name or kernel.")
-    growth = Growth(inputs, targets, labels, int(budget), seed)
+    rows = without_copies(inputs, targets, weights)
+    growth = Growth(rows.X, rows.y, labels, int(budget), seed, rows.weights)
     path, reached, stopped = _climb_structures(growth, bases, most_parts, progress)
     return KernelSearch(
         kernel=reached.structure.kernel,
@@ -271,10 +279,13 @@ def search_kernels(
         classes=labels,
         X=X,
         y=y,
+        sample_weight=weights,
     )
 
 
-def _checked(X: Any, y: Any, task: str, budget: int, most_parts: int) -> tuple[Array, AnyArray, bool]:
+def _checked(
+    X: Any, y: Any, sample_weight: Any, task: str, budget: int, most_parts: int
+) -> tuple[Array, AnyArray, Array | None, bool]:
     if task not in TASKS:
         raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}.")
     for name, value in (("budget", budget), ("most_parts", most_parts)):
@@ -284,6 +295,7 @@ def _checked(X: Any, y: Any, task: str, budget: int, most_parts: int) -> tuple[A
     two = given.ndim == 1 and len(given) > 0 and given.dtype.kind in "biuf" and len(np.unique(given)) == 2
     labels = task == "classification" or (task == "auto" and (given.dtype.kind not in "biuf" or two))
     X, y = check_X_y(X, y, dtype=np.float64, y_numeric=not labels, ensure_min_samples=_FEWEST)
+    X, y, weights = with_weight(X, y, sample_weight, _FEWEST)
     count = len(np.unique(y))
     if labels:
         check_classification_targets(y)
@@ -294,7 +306,7 @@ def _checked(X: Any, y: Any, task: str, budget: int, most_parts: int) -> tuple[A
             )
     if count < 2:
         raise ValueError("All targets are equal, so that there is nothing to find a kernel for.")
-    return X, y, labels
+    return X, y, weights, labels
 
 
 def _climb_structures(
@@ -337,8 +349,8 @@ def _climb_structures(
             "needed."
         )
     if spent:
-        return path, reached, "The budget was spent before the search ended."
-    return path, reached, "No move is worth taking."
+        return path, reached, "The budget ran out before the search ended."
+    return path, reached, "No further change improves the evidence enough."
 
 
 def _step(tried: dict[Any, tuple[str, Scored]], reached: Scored | None) -> tuple[SearchStep, Scored]:

@@ -73,9 +73,6 @@ PROBABILITIES = {
 }
 _TOLERANCE = 1e-4  # nats
 _MOST_POINTS = 500
-_WEIGHTED = (
-    "Probabilities of rows with weights are those of the weighted classes, and are not compared with the labels."
-)
 
 Model = BayesianLSSVC | BayesianLSSVR
 
@@ -104,7 +101,8 @@ def trust(
     y : array of shape (N,)
         Labels of any kind, or real numbers.
     sample_weight : array of shape (N,), optional
-        Row i has the noise precision ζw_i; for two classes and real targets, and the closed forms alone are checked.
+        Row i has the noise precision ζw_i. In the comparison with labels it counts by its weight, as in the classes'
+        frequencies; weights that are whole numbers count equal rows.
     kernel : Kernel or str
         Its parameters are put at their most probable values for the closed forms, and integrated out for the exact
         answer, unless `fixed_kernel`.
@@ -141,20 +139,14 @@ def trust(
         X, y, weights = X[chosen], y[chosen], None if weights is None else weights[chosen]
     n_classes = len(np.unique(y)) if task == "classification" else 0
     settings: dict[str, Any] = {"refine": n_kernel > 0, "standardise": standardise, "random_state": seed}
-    if n_classes > 2 and weights is not None:
-        raise ValueError(
-            f"trust takes weights of rows for two classes and for real targets; there are {n_classes} classes."
-        )
     forms = _not_climbed(n_classes)
     if n_classes <= 2:
         model = _papers_model(given, X, y, weights, task, settings)
         forms = _closed_forms(model, X, hyper_prior, seed, progress, free=n_kernel > 0)
     found: Calibration | None = None
     checks: tuple[Grade, ...] = ()
-    if n_classes and weights is None:
-        found, checks = _calibrated(given, X, y, n_classes, settings)
-    elif n_classes:
-        checks = (Grade("calibration", float("nan"), "not checked", _WEIGHTED),)
+    if n_classes:
+        found, checks = _calibrated(given, X, y, weights, n_classes, settings)
     verdict = worst((*checks, *forms.checks))
     says = (VERDICTS[worst(forms.checks)], PROBABILITIES[worst(checks)])
     return TrustReport(
@@ -191,13 +183,14 @@ def _reasons(verdict: str) -> tuple[str, ...]:
 
 
 def _calibrated(
-    kernel: Kernel, X: Array, y: AnyArray, n_classes: int, settings: dict[str, Any]
+    kernel: Kernel, X: Array, y: AnyArray, weights: Array | None, n_classes: int, settings: dict[str, Any]
 ) -> tuple[Calibration, tuple[Grade, ...]]:
     """Leave-one-out probabilities of the default classifier with this kernel, beside the labels."""
     with quiet() if n_classes == 2 else nullcontext():  # for two classes the papers' model has warned already
-        model = BayesianLSSVC(kernel, **settings).fit(X, y)
+        model = BayesianLSSVC(kernel, **settings).fit(X, y, weights)
     _, inputs = np.unique(X, axis=0, return_inverse=True)
-    found = calibration(left_out_probabilities(model, X, y), np.searchsorted(model.classes_, y), inputs)
+    labels = np.searchsorted(model.classes_, y)
+    found = calibration(left_out_probabilities(model, X, y), labels, inputs.ravel(), weights)
     return found, calibration_grades(found, model.classes_.tolist())
 
 
@@ -218,8 +211,8 @@ class ClosedForms(NamedTuple):
 
 def _not_climbed(n_classes: int) -> ClosedForms:
     sentence = (
-        f"The ladder of closed forms is for one binary model or a regression, and there are {n_classes} classes: to "
-        "climb it, call trust with the rows of two classes, or with one class against the rest."
+        f"The closed forms can be checked for one binary model or a regression, but there are {n_classes} classes: "
+        "to check them, call trust with the rows of two classes, or with one class against the rest."
     )
     return ClosedForms((Grade("closed forms", float("nan"), "not checked", sentence),))
 
@@ -383,8 +376,12 @@ def _status(model: Model) -> Grade:
     if level2.status == "interior":
         sentence = f"Level 2 has a mode: γ_eff is {level2.gamma_eff:.3g} of N = {level2.n}."
         return Grade("status", level2.log_gain, "good", sentence)
-    found = "γ → 0: noise alone explains the targets" if level2.status == "no signal" else "γ → ∞: the data interpolate"
-    return Grade("status", level2.log_gain, "bad", f"Level 2 has no mode to stand on ({found}).")
+    found = (
+        "γ → 0: noise alone explains the targets"
+        if level2.status == "no signal"
+        else "γ → ∞: the data are interpolated"
+    )
+    return Grade("status", level2.log_gain, "bad", f"Level 2 has no mode ({found}).")
 
 
 def _error_bar(held: Climbed, name: str) -> Grade:
@@ -411,7 +408,8 @@ def _modes(found: Climbed) -> Grade:
     sentence = (
         "The posterior has one mode."
         if count == 1
-        else f"The posterior has {count} modes; one Gaussian covers one and leaves out {missed:.2f} times its mass."
+        else f"The posterior has {count} modes; a single Gaussian covers one of them and leaves out {missed:.2f} "
+        "times its mass."
     )
     return Grade("modes", float(count), level_of("missed modes", missed), sentence)
 
@@ -420,5 +418,5 @@ def _tails(found: Climbed) -> Grade:
     mass = _tail_mass(found)
     if np.isnan(mass):
         return Grade("tail mass", mass, "not checked", "Without a Gaussian there are no tails to measure.")
-    sentence = f"{100 * mass:.1f} % of the posterior lies beyond 3 standard deviations (a Gaussian has 0.3 %)."
+    sentence = f"{100 * mass:.1f} % of the posterior lies beyond 3 standard deviations (for a Gaussian, 0.3 %)."
     return Grade("tail mass", mass, level_of("tail mass", mass), sentence)

@@ -62,7 +62,8 @@ def many_gammas(n: int, repeats: int) -> Measured:
     )
 
 
-def _regressor() -> Any:
+def regressor() -> Any:
+    """scikit-learn's GPR with the hyperparameters of the evidence framework."""
     # 1/μ, σ/√2 and 1/ζ are free, from scikit-learn's own defaults; the wide constant stands for p(b) = 1
     kernel = ConstantKernel(1.0) * LengthScale(1.0) + WhiteKernel(1.0) + ConstantKernel(1e4, "fixed")
     return GaussianProcessRegressor(kernel)
@@ -71,7 +72,7 @@ def _regressor() -> Any:
 def fit_against_gp_regression(n: int, repeats: int) -> Iterator[Measured]:
     """Fit with σ refined against GPR optimising the same three hyperparameters on the same targets."""
     X, y = data(n)
-    model, peer_model = BayesianLSSVC(occam=False), _regressor()
+    model, peer_model = BayesianLSSVC(occam=False), regressor()
     ours, peer = side_by_side(lambda: model.fit(X, y), lambda: peer_model.fit(X, y), repeats)
     width = np.sqrt(2.0) * peer_model.kernel_.get_params()["k1__k1__k2__length_scale"]
     gap = abs(float(model.kernel_.log_params[0]) - float(np.log(width)))

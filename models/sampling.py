@@ -16,9 +16,9 @@ import jax
 import numpy as np
 import numpyro
 from threadpoolctl import threadpool_limits
-from tqdm.auto import tqdm
 
 from bayes_lssvm.base import arviz as _arviz
+from bayes_lssvm.base.progress import tqdm
 from bayes_lssvm.base.provenance import provenance
 from bayes_lssvm.base.typing import AnyArray, Array
 from bayes_lssvm.sampling.diagnostics import Diagnostics, Thresholds, diagnose

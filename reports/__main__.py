@@ -41,8 +41,8 @@ def parser() -> argparse.ArgumentParser:
     command = Parser(
         prog="python -m reports",
         description="Run studies of the closed forms and write them as HTML pages. Without arguments: Ripley's data.",
-        epilog=f"Studies: {', '.join(STUDIES)}. Finished cells are kept in OUTPUT/cells; run the same command again "
-        "and it goes on where it was stopped. Tables of the papers: python -m reports reproduce --help.",
+        epilog=f"Studies: {', '.join(STUDIES)}. Finished cells are kept in OUTPUT/cells; run the same command "
+        "again and it continues where it stopped. Tables of the papers: python -m reports reproduce --help.",
     )
     add = command.add_argument
     add("--study", action="append", metavar="NAME", help="a study to run, or 'all'; may be given several times")
@@ -57,9 +57,16 @@ def parser() -> argparse.ArgumentParser:
         metavar="COLUMN",
         help="columns of the CSV file to leave out",
     )
-    add("--categories", nargs="+", action="extend", default=[], metavar="COLUMN", help="columns that hold categories")
+    add(
+        "--categories",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COLUMN",
+        help="columns whose values are categories",
+    )
     add("--impute", choices=("median", "drop"), help="missing values: fill them in, or drop the rows (default drop)")
-    add("--decimal", choices=("point", "comma"), help="how to read numbers such as 1,234 if nothing else tells")
+    add("--decimal", choices=("point", "comma"), help="how to read numbers such as 1,234 if the file leaves it open")
     size = command.add_mutually_exclusive_group()
     size.add_argument("--size", choices=SIZES, help="how much to compute (default: quick)")
     size.add_argument("--full", action="store_const", dest="size", const="full", help="the same as --size full")
@@ -152,7 +159,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"\nStopped. Finished cells are kept in {plan.cells}: the same command goes on.", file=sys.stderr)
         return 130
     if plan.is_gallery and (size := gallery.weight(plan.pages)) > gallery.MOST_BYTES:
-        print(f"The gallery weighs {size / 1e6:.1f} MB, more than {gallery.MOST_BYTES / 1e6:.0f}.", file=sys.stderr)
+        print(f"The gallery takes {size / 1e6:.1f} MB, more than {gallery.MOST_BYTES / 1e6:.0f}.", file=sys.stderr)
     count = len(plan.tasks)
     print(f"{count} page{'s' if count > 1 else ''} with tables and figures; the index is\n{index.resolve()}")
     return 2 if failed else 0

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from bayes_lssvm.base.files import write_bytes
 from reports.command import gallery
+from reports.draw.costs import figure_costs, latest
 from reports.draw.intervals import figure_intervals, figure_outputs
 from reports.draw.kernels import documented_search, figure_kernel_search, figure_kernels
 from reports.draw.multiclass import figure_code_books, figure_three_classes, three_class_plane
@@ -85,6 +86,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "explorer": lambda: _of_gallery("explorer-ripley", "three_widths"),
     "how_good_map": lambda: _of_gallery("map-of-trust", "map"),
     "field": lambda: _of_gallery("field", "ratios"),
+    "costs": lambda: figure_costs(latest()),
 }
 """By the name of the file, without its ending."""
 

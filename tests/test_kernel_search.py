@@ -136,7 +136,7 @@ def test_a_budget_ends_the_search_with_the_best_so_far(trend_and_season):
     X, y, whole = trend_and_season
     first = search_kernels(X, y, budget=300, progress=False)
     assert first.n_evaluations <= 300 < whole.n_evaluations
-    assert first.stopped.startswith("The budget was spent")
+    assert first.stopped.startswith("The budget ran out")
     assert first.structure == first.path[-1].structure or not first.path[-1].taken
     with pytest.raises(ValueError, match="budget of 10 evaluations is too small"):
         search_kernels(X, y, budget=10, kernels=["rbf"], progress=False)
@@ -290,3 +290,57 @@ def test_planted_structures_are_recovered_in_four_of_five_sets():
             if found != name:
                 wrong.append((name, seed, found))
     assert len(wrong) <= 10, wrong
+
+
+# --- weights ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def measured():
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-3.0, 3.0, (20, 1))
+    return X, X[:, 0] + np.sin(3.0 * X[:, 0]) + 0.2 * rng.normal(size=20), rng.integers(0, 4, 20)
+
+
+def short(X, y, w=None, **settings):
+    return search_kernels(X, y, sample_weight=w, kernels=["linear", "rbf"], most_parts=2, progress=False, **settings)
+
+
+def test_a_whole_weight_is_the_row_repeated_and_weight_zero_the_row_left_out(measured):
+    X, y, times = measured
+    weighted, repeated = short(X, y, times), short(X.repeat(times, axis=0), y.repeat(times))
+    left_out = short(X[times > 0], y[times > 0], times[times > 0])
+    for other in (repeated, left_out):
+        assert other.structure == weighted.structure
+        assert [step.structure for step in other.path] == [step.structure for step in weighted.path]
+        assert other.log_evidence == pytest.approx(weighted.log_evidence, abs=1e-6)
+    new = np.linspace(-4.0, 4.0, 7)[:, None]
+    np.testing.assert_allclose(weighted.estimator().predict(new), repeated.estimator().predict(new), atol=1e-4)
+    np.testing.assert_array_equal(weighted.estimator().weights_, times[times > 0])
+
+
+def test_the_evidence_of_a_base_is_that_of_the_weighted_estimator(measured):
+    """A linear kernel has no parameters, so that nothing is climbed or integrated."""
+    X, y, _ = measured
+    w = np.random.default_rng(0).gamma(2.0, 1.0, 20)
+    found = search_kernels(X, y, sample_weight=w, kernels=["linear"], most_parts=1, progress=False)
+    assert found.log_evidence == pytest.approx(BayesianLSSVR("linear").fit(X, y, w).log_evidence_, abs=1e-8)
+    labels = np.where(y > 0, "up", "down")
+    found = search_kernels(X, labels, sample_weight=w, kernels=["linear"], most_parts=1, progress=False)
+    assert found.log_evidence == pytest.approx(BayesianLSSVC("linear").fit(X, labels, w).log_evidence_, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("w", "words"),
+    [
+        (np.r_[-1.0, np.ones(19)], "must not be negative; row 0"),
+        (np.r_[np.nan, np.ones(19)], "must be finite; row 0"),
+        (np.zeros(20), "zero for every row"),
+        (np.ones(3), "one number for each of the 20 rows"),
+        (np.r_[1.0, 1.0, np.zeros(18)], "3 data points of positive weight"),
+    ],
+)
+def test_bad_weights_get_a_sentence(measured, w, words):
+    X, y, _ = measured
+    with pytest.raises(ValueError, match=words):
+        short(X, y, w)

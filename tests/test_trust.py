@@ -48,7 +48,7 @@ def test_the_probabilities_are_those_of_the_default_classifier(report):
     scores = -np.logaddexp(0.0, np.where(data.target == 1, -odds, odds)) + np.log(2.0)
     score, error = scores.mean(), scores.std(ddof=1) / np.sqrt(250)
     assert report.calibration.gain == pytest.approx(score)
-    sentence = f"Left-out rows are predicted {score:.3f} ± {error:.3f} nats better than by class frequencies."
+    sentence = f"Left-out rows are predicted {score:.3f} ± {error:.3f} nats better than by the class frequencies."
     assert checks(report)["log score"] == ("log score", pytest.approx(score), "good", sentence)
     assert checks(report)["reliability"].level == "good"
     assert "agree within their errors" in checks(report)["reliability"].sentence
@@ -85,7 +85,7 @@ def test_labels_without_signal_are_not_trusted():
     assert checks(found)["status"].level == "bad"
     assert "noise alone" in checks(found)["status"].sentence
     assert checks(found)["log score"].level == "doubtful"
-    assert "no better than by class frequencies" in checks(found)["log score"].sentence
+    assert "no better than by the class frequencies" in checks(found)["log score"].sentence
     assert found.sentence == f"{VERDICTS['bad']} {PROBABILITIES['doubtful']}"
 
 
@@ -117,7 +117,7 @@ def test_many_points_are_represented_by_some():
     X, labels = datasets.make_waveform(700, seed=3)
     found = trust(X, labels == labels.max(), kernel=Linear())
     assert found.n_used == 500
-    assert "\nkernel Linear(); 500 of 700 rows, spread over the targets, were used\n" in str(found)
+    assert "\nkernel Linear(); 500 of 700 rows, spread evenly over the targets, were used\n" in str(found)
 
 
 def test_more_than_two_classes_have_their_probabilities_checked():
@@ -140,7 +140,7 @@ def test_permuted_labels_of_three_classes_are_not_good():
     with pytest.warns(NoSignalWarning):
         found = trust(data.data, labels, task="classification")
     assert found.verdict != "good"
-    assert any("no better than by class frequencies" in reason for reason in found.reasons)
+    assert any("no better than by the class frequencies" in reason for reason in found.reasons)
 
 
 def test_what_cannot_be_measured_does_not_lower_the_verdict(monkeypatch):

@@ -29,6 +29,7 @@ STUDIES: dict[str, str] = {
     "many-rows": "validation.studies.many_rows",
     "factor-calibration": "validation.studies.factor_calibration",
     "explorer": "validation.studies.explorer",
+    "class-probabilities": "validation.papers.paper0.section_3_2",
 }
 """Name to module; each module has a constant STUDY."""
 

@@ -176,7 +176,7 @@ def open_state(path: str | Path) -> Iterator[State]:
         try:
             yield State(_checked(header, archive), Selected(archive))
             if idle := sorted(set(archive) - archive.read_names):
-                raise ValueError(f"it holds what no such model has, {idle[0]!r}")
+                raise ValueError(f"it contains what no such model has, {idle[0]!r}")
         except ModelFileError as error:
             raise ModelFileError(f"{path} {error}") from error.__cause__
         except UnknownKernelError as error:
@@ -192,7 +192,7 @@ def _opened(path: Path, stream: Any) -> tuple[dict[str, Any], Npz]:
     except Exception as error:
         raise ModelFileError(f"{path} is not a model file of bayes-lssvm: {_sentence(error)}.") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ModelFileError(f"{path} is not a model file of bayes-lssvm: its header does not say so.")
+        raise ModelFileError(f"{path} is not a model file of bayes-lssvm: its header does not identify it as one.")
     return header, archive
 
 
@@ -205,9 +205,9 @@ def _checked(header: dict[str, Any], archive: Npz) -> dict[str, Any]:
             f"{', '.join(map(str, _READABLE))}. Fit and save the model again."
         )
     if version >= 3 and header.get(_NAMES) != sorted(set(archive) - {_HEADER}):
-        raise ModelFileError("is damaged: its header names other arrays. Fit and save the model again.")
+        raise ModelFileError("is damaged: its header does not match its arrays. Fit and save the model again.")
     if version >= 3 and _sum_of(header, archive) != header.get(_CHECKSUM):
-        raise ModelFileError("is damaged: its checksum is not that of its content. Fit and save the model again.")
+        raise ModelFileError("is damaged: its checksum does not match its content. Fit and save the model again.")
     if version == 1 and isinstance(header.get("n_features"), int):
         header["columns"] = list(range(header["n_features"]))
     return header

@@ -206,9 +206,9 @@ def read_netcdf(path: str | Path) -> DataTree:
         _require_no_more_than_it_holds(path)
         return load_datatree(path, engine="h5netcdf")
     except Exception as error:  # any exception here comes from what the file says
-        raise ValueError(f"{path} cannot be read as a netCDF-4 file ({error}): is it whole, and the right file?") from (
-            error
-        )
+        raise ValueError(
+            f"{path} cannot be read as a netCDF-4 file ({error}): is it complete, and is it the right file?"
+        ) from error
 
 
 def _require_no_more_than_it_holds(path: Path) -> None:

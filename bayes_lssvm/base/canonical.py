@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .typing import AnyArray, Array
+from .weights import are_counts
 
 __all__ = ["CanonicalOrder", "canonical_classes", "canonical_order", "snapped"]
 
@@ -73,16 +74,18 @@ def canonical_order(X: Array, y: Array, weights: Array | None = None) -> Canonic
     return min(found, key=lambda order: _Form(order, Z, y))
 
 
-def canonical_classes(X: Array, labels: AnyArray) -> AnyArray:
+def canonical_classes(X: Array, labels: AnyArray, weights: Array | None = None) -> AnyArray:
     """Numbers of the classes, the most frequent first; equally frequent ones in the order of their first rows.
 
-    For inputs X of shape (N, d) and the number of each row's class, of shape (N,). Names of classes have no say.
+    For inputs X of shape (N, d) and the number of each row's class, of shape (N,). Names of classes have no say. Rows
+    whose weights are whole numbers are as many rows.
     """
     Z, nothing = snapped(X), np.zeros((len(X), 1))
     _, columns, _ = _ordered(Z, nothing)
     places = _colours(Z[:, columns])
-    own = [np.sort(places[labels == number]).tolist() for number in range(int(labels.max()) + 1)]
-    return np.array(sorted(range(len(own)), key=lambda number: (-len(own[number]), own[number])))
+    own = [np.unique(places[labels == number]).tolist() for number in range(int(labels.max()) + 1)]
+    counts = np.bincount(labels, weights if are_counts(weights) else None)
+    return np.array(sorted(range(len(own)), key=lambda number: (-counts[number], own[number])))
 
 
 class _Form:

@@ -45,7 +45,7 @@ def _columns(X: Array) -> Columns:
     spread = X.std(axis=0)
     varies = spread > 10 * np.finfo(float).eps * np.abs(X).max(axis=0)
     if not varies.any():
-        raise ValueError("No column of X varies: there is nothing from which the targets could be predicted.")
+        raise ValueError("No column of X varies, so there is nothing to predict the targets from.")
     Z = (X - X.mean(axis=0)) / np.where(varies, spread, np.inf)
     correlation = Z.T @ Z / len(Z)
     used: list[int] = []
@@ -58,11 +58,12 @@ def _columns(X: Array) -> Columns:
             used.append(column)
     constant = tuple(np.flatnonzero(~varies).tolist())
     if constant:
-        warn(f"Columns of X do not vary and have no relevance: {_listed(constant)}.", ConstantFeatureWarning)
+        warn(f"These columns of X do not vary, so they have no relevance: {_listed(constant)}.", ConstantFeatureWarning)
     if copies:
         pairs = [f"{column} (of {first})" for column, first in copies.items()]
         warn(
-            f"Columns of X are copies of earlier ones up to shift, scale and sign, and are left out: {_listed(pairs)}.",
+            "These columns of X are copies of earlier ones, up to shift, scale and sign, and were left out: "
+            f"{_listed(pairs)}.",
             BayesLSSVMWarning,
         )
     return Columns(tuple(used), constant, copies)

@@ -18,10 +18,10 @@ from .errors import LongFitWarning, warn
 from .memory import available_bytes
 
 WORTH_SAYING = 10.0  # seconds
-MATRICES = 4.0  # of N × N doubles at the peak of a fit, measured as 3.7
-# Cholesky factorisations in a default fit, measured at N = 500 to 4000: of kernels without a parameter, with one, and
+MATRICES = 4.0  # of N × N doubles at the peak of a fit, measured as 3.1, and some room
+# Cholesky factorisations in a default fit, measured at N = 1000 to 8000: of kernels without a parameter, with one, and
 # for each parameter more
-_HELD, _FACTORISATIONS, _FOR_A_PARAMETER = 10.0, 100.0, 75.0
+_HELD, _FACTORISATIONS, _FOR_A_PARAMETER = 14.0, 45.0, 8.0
 _TIMED = 512
 # passes over all rows in a design, flops for each row and pair of landmarks, and of level 2 for each pair of classes
 _PASSES, _FLOPS_OF_A_PASS, _FLOPS_OF_A_PAIR = 9.0, 4.0, 40.0

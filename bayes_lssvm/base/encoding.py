@@ -128,7 +128,8 @@ class Encoded(NamedTuple):
         for name, found in self.unknown.items():
             kinds = listed((f"{quoted(cell)} ({count})" for cell, count in found.most_common()), 5)
             said.append(
-                f"column {quoted(name)} has values that the training rows did not have, and they say nothing: {kinds}."
+                f"column {quoted(name)} has values that did not occur in the training rows, and they are ignored: "
+                f"{kinds}."
             )
         return said
 
@@ -190,7 +191,7 @@ class Encoding:
             raise InputError(missing_sentence(table, gaps) + " Add --impute median to fill them in.")
         X = np.hstack([np.where(np.isnan(p), c.filled(), p) for c, p in zip(self.columns, parts, strict=True)])
         if np.isnan(X).any():
-            raise InputError(missing_sentence(table, gaps) + " The model does not know medians; fill them in first.")
+            raise InputError(missing_sentence(table, gaps) + " The model has stored no medians; fill them in first.")
         return Encoded(X, gaps, self._unknown(table))
 
     def read(self, path: str) -> Array:
@@ -217,7 +218,7 @@ class Encoding:
         columns = tuple(_column(**spec) for spec in record["columns"])
         found = cls(columns, bool(record["fills"]))
         if len(set(found.inputs)) != len(found.inputs):
-            raise ValueError("two inputs have one name")
+            raise ValueError("two inputs have the same name")
         return found
 
 
@@ -225,10 +226,10 @@ def _column(name: Any, kind: Any, categories: Any, rare: Any, decimal: Any, fill
     texts = (name, kind, decimal, *categories, *rare)
     number = isinstance(fill, float) and kind == "number"
     if not all(isinstance(text, str) for text in texts) or not (number or (isinstance(fill, str) and kind != "number")):
-        raise ValueError(f"column {name!r} is not described as columns are")
+        raise ValueError(f"column {name!r} has an invalid description")
     least = {"number": 0, "yes/no": 2, "categories": 1}
     if kind not in KINDS or decimal not in (POINT, COMMA) or len(categories) < least[kind]:
-        raise ValueError(f"column {name!r} is not described as columns are")
+        raise ValueError(f"column {name!r} has an invalid description")
     return Column(name, kind, tuple(categories), tuple(rare), decimal, fill)
 
 

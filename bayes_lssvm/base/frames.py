@@ -20,15 +20,15 @@ def refuse_unfit(X: Any, y: Any = None, *, numeric_target: bool = False) -> None
     for name, table in (("X", X), ("y", y)):
         if hasattr(table, "collect") and not hasattr(table, "__array__"):
             raise ValueError(
-                f"{name} of type {type(table).__name__} is a plan of a table, not a table: call its collect() first."
+                f"{name} of type {type(table).__name__} is a lazy table, not yet computed: call its collect() first."
             )
     for column in _time_columns(X, "X"):
         raise ValueError(
-            f"{column} holds dates or durations, which are no numbers until their unit and origin are chosen. Turn "
-            "them into numbers first, for example into days since the first, or leave the column out."
+            f"{column} holds dates or durations, which are not numbers until a unit and an origin are chosen. "
+            "Convert them to numbers first, for example to days since the first one, or leave the column out."
         )
     if numeric_target and _time_columns(y, "y"):
-        raise ValueError("y holds dates or durations, which are no numbers: turn them into numbers first.")
+        raise ValueError("y holds dates or durations, which are not numbers: convert them first.")
     _refuse_missing(y)
 
 
@@ -55,8 +55,8 @@ def _refuse_missing(y: Any) -> None:
     missing = [i for i, target in enumerate(targets.tolist()) if _is_missing(target)]
     if missing:
         raise ValueError(
-            f"Input y contains NaN or nothing at all in {len(missing)} of {len(targets)} rows, the first of them row "
-            f"{missing[0]}. Leave out rows without a target."
+            f"Input y contains NaN or missing values in {len(missing)} of {len(targets)} rows, the first of them "
+            f"row {missing[0]}. Leave out rows without a target."
         )
 
 
@@ -89,13 +89,13 @@ def cell_that_is_no_number(X: Any) -> ValueError | None:
 def _error(column: str, row: int, cell: Any, error: Exception) -> ValueError:
     if _is_missing(cell):
         return ValueError(
-            f"Input X contains NaN or nothing at all: column {column} has no value in row {row}. Leave such rows out, "
-            "or fill them in, for example with sklearn.impute.SimpleImputer."
+            f"Input X contains NaN or missing values: column {column} has no value in row {row}. Leave such rows "
+            "out, or fill them in, for example with sklearn.impute.SimpleImputer."
         )
     if isinstance(error, TypeError):
         return NoNumberError(
-            f"Column {column} of X is not numeric: row {row} holds {cell!r} ({error}). Turn it into numbers, or leave "
-            "the column out."
+            f"Column {column} of X is not numeric: row {row} holds {cell!r} ({error}). Convert it to numbers, or "
+            "leave the column out."
         )
     return ValueError(
         f"Column {column} of X is not numeric: row {row} holds {cell!r} (could not convert it to float). "

@@ -21,7 +21,7 @@ def require_coverage(coverage: Any) -> float:
     number = isinstance(coverage, int | float | np.number) and not isinstance(coverage, bool)
     if not number or not 0.0 < float(coverage) < 1.0:
         raise ValueError(
-            "coverage is the share of new targets that shall be covered, a number between 0 and 1 such as 0.9; got "
+            "coverage is the share of new targets to be covered, a number between 0 and 1 such as 0.9; got "
             f"{coverage!r}."
         )
     return float(coverage)

@@ -9,6 +9,7 @@ from pathlib import Path
 from .errors import MatrixTooLargeError
 
 _MEMINFO, _OWN_GROUP, _GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+_ALWAYS_THERE = 2**20  # bytes; to ask the system for so few takes longer than to use them
 # limit, use, and what of the use can be given back, in versions 2 and 1 of control groups
 _GROUP_FILES = (
     ("", "memory.max", "memory.current", "inactive_file"),
@@ -59,8 +60,10 @@ def _text(path: Path) -> str:
 
 def require_matrices(n: int, count: float, instead: str) -> None:
     """Raise `MatrixTooLargeError` if `count` matrices of n × n doubles do not fit, saying what to do instead."""
-    have = available_bytes()
     needed = 8.0 * count * n * n
+    if needed <= _ALWAYS_THERE:
+        return
+    have = available_bytes()
     if have is not None and needed > have:
         raise MatrixTooLargeError(
             f"{n} data points need about {needed / 2**30:.3g} GiB for {count:g} kernel matrices of {n} × {n} doubles, "

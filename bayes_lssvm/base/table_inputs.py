@@ -100,7 +100,7 @@ def prepare(table: Table, target: str, options: Options, *, aside: Sequence[str]
         table.find(name)
     names = [name for name in table.names if name not in (target, *aside) and name not in left_out]
     if not names:
-        raise InputError(f"{table.source} has no input column beside the target {quoted(target)}.")
+        raise InputError(f"{table.source} has no input column besides the target {quoted(target)}.")
     if len(table.rows) < MIN_ROWS:
         raise InputError(
             f"{table.source} has {len(table.rows)} row{'s' * (len(table.rows) > 1)}; at least {MIN_ROWS} are needed."
@@ -174,13 +174,14 @@ def _number(table: Table, name: str, numbers: NumberColumn, decimal: str | None)
     refuse_too_large(table, name, values)
     cells = [cell for cell in table.column(name) if cell in values]
     column = Column(name, decimal=convention, fill=float(np.median([values[cell] for cell in cells])))
-    changed = next((cell for cell in cells if cell not in _plain(values)), None)
+    plain = _plain(values)
+    changed = next((cell for cell in cells if cell not in plain), None)
     how = "a number" if changed is None else f"a number ({changed} is read as {values[changed]:.10g})"
     whole = len(set(values.values())) == len(cells) and all(value.is_integer() for value in values.values())
     if whole and len(cells) > _MANY and _LOOKS_LIKE_ID.search(name):
         said = (
-            f"column {quoted(name)} has a different whole number in each row and looks like an identifier, which says "
-            f"nothing about new rows; leave it out with --ignore {typed(name)}."
+            f"column {quoted(name)} has a different whole number in each row and looks like an identifier, which "
+            f"cannot help with new rows; leave it out with --ignore {typed(name)}."
         )
         return _Look(column, how, said)
     return _Look(column, how)
@@ -201,9 +202,9 @@ def _plain(values: dict[str, float]) -> set[str]:
 def _refuse_dates(table: Table, name: str, present: Sequence[str]) -> None:
     if all(map(_DATE.fullmatch, present)):
         raise InputError(
-            f"{table.source}, column {quoted(name)} holds dates or times such as {quoted(present[0])}, which are not "
-            "read: make numbers of them first (days since a date, the month, the hour), or leave the column out with "
-            f"--ignore {typed(name)}."
+            f"{table.source}, column {quoted(name)} holds dates or times such as {quoted(present[0])}, which "
+            "cannot be used directly: convert them to numbers first (days since a date, the month, the hour), or "
+            f"leave the column out with --ignore {typed(name)}."
         )
 
 
@@ -216,8 +217,8 @@ def _refuse_mixture(table: Table, name: str, present: Sequence[str]) -> None:
     if readable == len(present):  # each by itself
         ways = listed(map(quoted, dict.fromkeys(present)), 3)
         raise InputError(
-            f"{place}: the numbers of this column are written in more than one way ({ways}); write them alike, with a "
-            f"decimal point, or leave the column out with --ignore {typed(name)}."
+            f"{place}: the numbers of this column are written in more than one way ({ways}); write them all the "
+            f"same way, with a decimal point, or leave the column out with --ignore {typed(name)}."
         )
     raise InputError(
         f"{place}: {quoted(cell)} is text, but most cells of this column are numbers. Correct it; or, if the values "
@@ -238,8 +239,9 @@ def _categories(name: str, present: Sequence[str], forced: bool) -> _Look:
     unique = len(counts) == len(present) or (len(counts) > _MANY and 2 * len(counts) > len(present))
     if unique and not forced:
         said = (
-            f"column {quoted(name)} has {len(counts)} different texts in {len(present)} rows and looks like an "
-            f"identifier or a remark; it is left out. If the texts are categories, add --categories {typed(name)}."
+            f"column {quoted(name)} has {len(counts)} different text values in {len(present)} rows and looks like "
+            "an identifier or a free-text remark; it is left out. If the values are categories, add --categories "
+            f"{typed(name)}."
         )
         return _Look(None, "left out: it looks like an identifier", said)
     least = max(2, min(_FEW_ROWS, len(present) // 20))
@@ -248,11 +250,15 @@ def _categories(name: str, present: Sequence[str], forced: bool) -> _Look:
         said = f"column {quoted(name)} has no category with {least} rows or more, and is left out."
         return _Look(None, "left out: its categories are too rare", said)
     column = Column(name, "categories", tuple(sorted(kept)), tuple(sorted(set(counts) - set(kept))), fill=kept[0])
-    rare = f"; {listed(map(quoted, column.rare), 3)}: too rare, zero in all of them" if column.rare else ""
+    rare = (
+        f"; {listed(map(quoted, column.rare), 3)}: too rare, so zero in every one of these columns"
+        if column.rare
+        else ""
+    )
     shown = listed(map(quoted, column.categories), 6)
     if column.is_switch:
         return _Look(column, f"{column.categories[1]} is 1 and {column.categories[0]} is 0")
-    return _Look(column, f"a column of 0 and 1 for each of {len(kept)} categories ({shown}){rare}")
+    return _Look(column, f"one column of 0 and 1 for each of {len(kept)} categories ({shown}){rare}")
 
 
 # --- missing values --------------------------------------------------------------------------------------------------
@@ -297,8 +303,8 @@ def _advice(table: Table, counts: dict[str, int], spoilt: int, targets: Sequence
     every = all(count == len(table.rows) for count in counts.values())
     drop = "" if spoilt == len(table.rows) or every else f", --impute drop to leave out {rows}"
     return (
-        f" Add --impute median to fill them in (the median of numbers, the most frequent category of texts){drop}, or "
-        f"--ignore {_emptiest(counts, targets)} to do without."
+        f" Add --impute median to fill them in (the median of numbers, the most frequent category of texts){drop}, "
+        f"or --ignore {_emptiest(counts, targets)} to leave those columns out."
     )
 
 

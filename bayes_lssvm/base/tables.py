@@ -84,7 +84,7 @@ def read_table(path: str) -> Table:
         if len(cells) != len(header):
             raise InputError(
                 f"{source}, line {line} has {len(cells)} cell{'s' * (len(cells) != 1)} where the header has "
-                f"{len(header)}; every row needs as many as the header."
+                f"{len(header)}; every row needs as many cells as the header."
             )
     if not body:
         raise InputError(f"{source} has a header but no rows.")
@@ -176,8 +176,8 @@ def _check_header(header: Sequence[str], source: str) -> None:
         )
     if "" in header:
         raise InputError(
-            f"{source}: column {header.index('') + 1} has no name in the header (an index that was written along?); "
-            "name it or leave it out."
+            f"{source}: column {header.index('') + 1} has no name in the header (perhaps an index that was saved "
+            "with the table); name it or leave it out."
         )
     repeated = [name for name, count in Counter(header).items() if count > 1]
     if repeated:

@@ -42,8 +42,8 @@ def check_weights(weights: Any, n: int, name: str = "sample_weight") -> Array | 
         )
     if w.max() > _LARGEST_RATIO * w[w > 0.0].min():
         raise ValueError(
-            f"{name} goes from {w[w > 0.0].min():.3g} to {w.max():.3g}, beyond what double precision can weigh against "
-            "each other; leave the rows of the least weight out."
+            f"{name} goes from {w[w > 0.0].min():.3g} to {w.max():.3g}, a wider range than double precision can "
+            "handle; leave out the rows with the smallest weights."
         )
     return None if np.all(w == 1.0) else w
 

@@ -100,7 +100,7 @@ def _quality(
     elif left_out is not None:
         parts, lead = _classification(model, training, left_out, drawn)
     else:
-        why = "Models of fixed size and other forms of probabilities have no leave-one-out in closed form."
+        why = "Leave-one-out has no closed form for fixed-size models and for the papers' forms of the probabilities."
         parts = [html.paragraph(f"{why} Check it on rows that it has not seen: bayes-lssvm predict.")]
         lead = f"A model of {len(training.X)} rows for {training.target}; it has not been checked on left-out rows."
     if len(training.inputs) <= 2:
@@ -111,7 +111,8 @@ def _quality(
     if exact and kernel is not None and kernel.log_params.size and len(training.X) <= _MOST_EVIDENCE_ROWS:
         display = EvidenceDisplay.from_estimator(model, n_points=31, plot=False)
         caption = (
-            f"The evidence against the {display.label}: the fit takes its maximum, and a narrow peak is a sure choice."
+            f"The evidence as a function of the {display.label}: the fit takes its maximum, and a narrow peak "
+            "means that the choice is certain."
         )
         drawn.append((_svg(display, "evidence", caption), caption))
     return parts, drawn, lead
@@ -128,7 +129,7 @@ def _classification(
         (
             "Right decisions",
             f"{left_out.accuracy:.1%}",
-            f"always saying {classes[common]}: {counts[common] / counts.sum():.1%}",
+            f"always predicting {classes[common]}: {counts[common] / counts.sum():.1%}",
         ),
         ("Log score", f"{found.gain:+.3f} ± {found.gain_error:.3f} nats per row", "class frequencies: 0"),
     ]
@@ -141,7 +142,7 @@ def _classification(
     ]
     parts = [
         html.paragraph(
-            "Each row is predicted by the model of all other rows, so nothing here was learnt by heart.", "soft"
+            "Each row is predicted by a model fitted to all the other rows, so no row helps to predict itself.", "soft"
         ),
         html.table(("of left-out rows", "this model", "without a model"), rows),
         html.paragraph(f"{score.sentence} {reliability.sentence}"),
@@ -179,8 +180,8 @@ def _regression(model: Any, training: Training, drawn: list[tuple[str, str]]) ->
     rmse, spread = float(np.sqrt(np.mean(errors**2))), float(display.y_true.std(ddof=1))
     share = 1.0 - float(np.sum(errors**2) / np.sum((display.y_true - display.y_true.mean()) ** 2))
     rows = [
-        ("Root mean square error", _short(rmse), f"saying the mean: {_short(spread)}"),
-        ("Share of the variance explained", f"{share:.1%}", "saying the mean: 0%"),
+        ("Root mean square error", _short(rmse), f"predicting the mean: {_short(spread)}"),
+        ("Share of the variance explained", f"{share:.1%}", "predicting the mean: 0%"),
         *(
             (f"Targets within {p:.0%} intervals", f"{display.coverage(p):.1%}", f"aim: {p:.0%}")
             for p in (0.5, 0.9, 0.99)
@@ -188,7 +189,7 @@ def _regression(model: Any, training: Training, drawn: list[tuple[str, str]]) ->
     ]
     parts = [
         html.paragraph(
-            "Each row is predicted by the model of all other rows, so nothing here was learnt by heart.", "soft"
+            "Each row is predicted by a model fitted to all the other rows, so no row helps to predict itself.", "soft"
         ),
         html.table(("of left-out rows", "this model", "to compare with"), rows),
     ]
@@ -202,8 +203,9 @@ def _regression(model: Any, training: Training, drawn: list[tuple[str, str]]) ->
         many = len(far) > 1
         parts += [
             html.paragraph(
-                f"{len(far)} row{'s' * many} {'lie' if many else 'lies'} more than {_FAR:g} standard deviations from "
-                "the prediction: look at them before you use the model. They also widen the intervals of all others."
+                f"{len(far)} row{'s' * many} {'lie' if many else 'lies'} more than {_FAR:g} standard deviations "
+                "from the prediction: look at them before you use the model. They also widen the intervals of all "
+                "other rows."
             ),
             html.table(("row used", "target", "prediction", "standard deviations"), listed_rows, numbers=(1, 2, 3)),
         ]
@@ -234,11 +236,11 @@ def _svg(display: Any, name: str, alt: str, *, square: bool = False) -> str:
 def _relevance(display: RelevanceDisplay, training: Training) -> str:
     unit = "class probabilities" if training.task == "classification" else f"predictions of {training.target}"
     said = (
-        f"How far {unit} move on average when a column is held at its mean. It says what the model uses, and not what "
-        "causes what."
+        f"How much {unit} change on average when a column is held at its mean. This shows what the model uses, not "
+        "what causes what."
     )
     if not display.values.max() > 0.0:
-        said = "None: predictions are the same whatever the columns say."
+        said = "None: predictions do not depend on any column."
         return html.section("Which columns matter?", html.paragraph(said))
     caption = f"{display.names[display.order[0]]} matters most to the model."
     return html.section(
@@ -248,11 +250,7 @@ def _relevance(display: RelevanceDisplay, training: Training) -> str:
 
 def _unchecked(training: Training, exact: bool) -> str:
     """Why `trust` has nothing to say of a model; empty where it has."""
-    if not exact:
-        return "The checks are for models that keep all rows."
-    if training.weights is not None and len(training.counts) > 2:
-        return "The checks are for rows of equal weight where there are more than two classes."
-    return ""
+    return "" if exact else "The checks are for models that keep all rows."
 
 
 def _trusted(model: Any, training: Training) -> TrustReport:
@@ -277,8 +275,8 @@ def _trust_section(report: TrustReport | None, unchecked: str) -> str:
         html.paragraph(report.sentence),
         html.bullets(report.reasons[:_SHOWN_REASONS]) if report.verdict != "good" else "",
         html.paragraph(
-            "The evidence and the error bars are closed forms that stand for integrals. Here they are compared with "
-            f"the exact integrals, and class probabilities with the labels; {report.rows}.",
+            "The evidence and the error bars are closed forms that approximate integrals. Here they are compared "
+            f"with the exact integrals, and class probabilities with the labels; {report.rows}.",
             "soft",
         ),
         html.folded("All checks", html.table(("check", "grade", "what was found"), rows)),

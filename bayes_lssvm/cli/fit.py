@@ -52,7 +52,7 @@ def run_fit(args: argparse.Namespace) -> None:
     if args.report is not None:
         _check_report(args)
     if args.exact and args.landmarks is not None:
-        raise InputError("--exact and --landmarks contradict each other.")
+        raise InputError("--exact and --landmarks contradict each other; give only one of them.")
     if large.in_pieces(args):
         _refuse_with_landmarks(args, "Rows in pieces")
         _fit_files(args)
@@ -106,9 +106,8 @@ def _check_report(args: argparse.Namespace) -> None:
 
 def _refuse_with_landmarks(args: argparse.Namespace, which: str) -> None:
     """Refuse what models of exact kernel matrices only know."""
-    given = "--weights" if args.weights is not None else "--noise" if args.noise != "constant" else None
-    if given is not None:
-        raise InputError(f"{which} take no {given}; use --exact, on a subset of the rows if they are too many.")
+    if args.noise != "constant":
+        raise InputError(f"{which} take no --noise; use --exact, on a subset of the rows if they are too many.")
 
 
 def _fit_files(args: argparse.Namespace) -> None:
@@ -145,7 +144,9 @@ def run_compare(args: argparse.Namespace) -> None:
     if maximised and args.prior_sensitivity:
         raise InputError("--prior-sensitivity needs kernel parameters with a prior: --kernel-parameters integrated.")
     if not maximised and not args.occam:
-        raise InputError("--no-occam is for --kernel-parameters maximised; an integral has its Occam factor in it.")
+        raise InputError(
+            "--no-occam is for --kernel-parameters maximised; an integral already includes its Occam factor."
+        )
     require_matrices(len(training.X), 6, "Compare on a random subset of the rows.")
     with spoken_warnings() as sentences:
         X = Standardiser.fit(training.X, training.inputs, training.weights)(training.X)
@@ -177,7 +178,7 @@ def run_compare(args: argparse.Namespace) -> None:
 def _estimator(args: argparse.Namespace, training: Training) -> Model:
     kernel, given = parse_kernel(args.kernel, len(training.inputs))
     if given and args.refine:
-        say("note", "the kernel parameters given are where the search starts; --no-refine takes them as they are.")
+        say("note", "the kernel parameters given are where the search starts; --no-refine uses them unchanged.")
     common: dict[str, Any] = {"refine": args.refine, "occam": args.occam, "random_state": args.seed}
     common["criterion"] = args.criterion
     common["prior"] = None if args.prior == "default" else args.prior
@@ -186,12 +187,14 @@ def _estimator(args: argparse.Namespace, training: Training) -> Model:
     except ValueError as error:
         raise InputError(f"--criterion {args.criterion}: {error}") from None
     if args.noise != "constant" and args.criterion != "evidence":
-        raise InputError(f"--noise {args.noise} is weighed by the evidence; use it with --criterion evidence.")
+        raise InputError(
+            f"--noise {args.noise} is compared with constant noise by the evidence; use it with --criterion evidence."
+        )
     if training.task == "classification":
         prior = class_prior_from(args.class_prior, list(training.counts))
         several = _several_classes(args, training)
         if args.noise != "constant":
-            raise InputError(f"--noise {args.noise} is for a target of numbers, and {training.source} has classes.")
+            raise InputError(f"--noise {args.noise} is for a numeric target, and {training.source} has classes.")
         return BayesianLSSVC(kernel, class_prior=prior, moderation=args.moderation or "loo", **several, **common)
     for option in ("class_prior", "moderation", "coding", "decoding"):
         if getattr(args, option) is not None:
@@ -206,7 +209,7 @@ def _several_classes(args: argparse.Namespace, training: Training) -> dict[str, 
         raise InputError(f"--{next(iter(given))} is for more than two classes, and {training.source} has two.")
     decoding = given.get("decoding", "auto")
     if decoding not in PROBABILISTIC and args.class_prior is not None:
-        raise InputError(f"--decoding {decoding} has no probabilities for --class-prior to act on.")
+        raise InputError(f"--decoding {decoding} gives no probabilities for --class-prior to act on.")
     if decoding == "coupling" and given.get("coding", "ovo") != "ovo":
         raise InputError("--decoding coupling needs a member for each pair of classes: --coding ovo.")
     return given

@@ -39,9 +39,9 @@ def parse_kernel(text: str, n_features: int) -> tuple[Kernel, bool]:
     tokens = [piece.strip() for piece in _SIGN.split(text) if piece.strip()]
     kernel, rest = _parse_sum(tokens, n_features, text)
     if rest:
-        raise InputError(f"kernel {quoted(text)}: {quoted(rest[0])} stands where + or * must, or nothing.")
+        raise InputError(f"kernel {quoted(text)}: {quoted(rest[0])} was found where + or * or the end was expected.")
     if isinstance(kernel, float):
-        raise InputError(f"kernel {quoted(text)}: a number alone is no kernel.")
+        raise InputError(f"kernel {quoted(text)}: a number alone is not a kernel.")
     return kernel, ":" in text or any(is_number(token) for token in tokens)
 
 

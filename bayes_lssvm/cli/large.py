@@ -57,7 +57,7 @@ def fit_files(args: argparse.Namespace) -> tuple[Model, str]:
     if args.exact:
         raise InputError("--exact is for one table that fits into memory, and these data are read in pieces.")
     try:
-        shards = of_files(args.data, args.target, args.ignore)
+        shards = of_files(args.data, args.target, args.ignore, weights=args.weights)
     except ImportError as error:
         raise InputError(str(error)) from None
     source = shards[0].name if len(shards) == 1 else f"{len(shards)} files from {shards[0].name}"
@@ -65,7 +65,7 @@ def fit_files(args: argparse.Namespace) -> tuple[Model, str]:
     task = args.task
     if task == "auto":
         task = "classification" if looks_like_classes(first) else "regression"
-        say("note", f"the target {quoted(args.target)} is taken for {task} by its first {len(first)} rows.")
+        say("note", f"the target {quoted(args.target)} is treated as {task}, judging by its first {len(first)} rows.")
     classes = np.unique(first).tolist() if task == "classification" else []
     model = _estimator(args, task, len(shards[0].columns), classes)
     _say_cost(args, sum(row_count(Path(shard.name)) for shard in shards), len(classes))
@@ -83,7 +83,7 @@ def _first_targets(shards: Sequence[Shard]) -> AnyArray:
         for _, y, _ in shard.blocks():
             if len(y):
                 return y
-    raise InputError("there are no rows in any of the files.")
+    raise InputError("none of the files contains any rows.")
 
 
 def _client(address: str | None) -> Any:
@@ -103,8 +103,9 @@ def _estimator(args: argparse.Namespace, task: str, d: int, classes: list[Any]) 
     for option, usual in (("criterion", "evidence"), ("prior", "default"), ("occam", True), ("moderation", None)):
         if getattr(args, option) not in (usual, "loo"):
             raise InputError(
-                f"--{'no-occam' if option == 'occam' else option} is for exact models; with landmarks there is the "
-                "evidence with the default prior, and probabilities from left-out rows. --exact takes all rows."
+                f"--{'no-occam' if option == 'occam' else option} is for exact models; models with landmarks use "
+                "the evidence with the default prior, and probabilities calibrated on left-out rows. --exact "
+                "keeps all rows."
             )
     kernel, _ = parse_kernel(args.kernel, d)
     common = {"n_landmarks": args.landmarks or LANDMARKS, "refine": args.refine, "random_state": args.seed}

@@ -109,7 +109,7 @@ def _check_outputs(args: argparse.Namespace) -> None:
     if inputs == [STDIN, STDIN]:
         raise InputError("standard input holds one table; give DATA or --predict a file name.")
     if args.predictions is not None and args.predict is None:
-        raise InputError("--predictions is where --predict TABLE goes; give --predict too.")
+        raise InputError("--predictions says where to write the predictions of --predict TABLE; give --predict too.")
     if args.json and args.predictions == STDOUT:
         raise InputError("--json already writes to standard output; give --predictions a file name.")
     if args.out == STDOUT:
@@ -143,12 +143,12 @@ def _model(args: argparse.Namespace, training: Training) -> tuple[Kernel, HyperP
     kernel, given = parse_kernel(args.kernel, len(training.inputs))
     n_kernel = 0 if args.fixed_kernel else kernel.log_params.size
     if args.prior_kernel is not None and n_kernel == 0:
-        why = "they are held by --fixed-kernel" if args.fixed_kernel else f"{kernel!s} has none"
+        why = "--fixed-kernel keeps them fixed" if args.fixed_kernel else f"{kernel!s} has none"
         raise InputError(f"--prior-kernel is for the kernel's parameters, but {why}.")
     prior = hyper_prior_from(args.prior, args.prior_mu, args.prior_zeta, args.prior_kernel)
     prior.components(n_kernel)  # refuses another number of priors than the kernel has parameters
     if given and n_kernel:
-        say("note", "the kernel's parameters are integrated out; --fixed-kernel holds those given.")
+        say("note", "the kernel's parameters are integrated out; --fixed-kernel keeps the given values.")
     return kernel, prior
 
 

@@ -109,7 +109,9 @@ def report_of(found: Marginalised, kernel_given: str) -> str:
     ]
     if training.task == "regression":
         noise = found.target_scale * posterior.expectation(lambda x: np.exp(-0.5 * x[:, 1]))
-        scale = f"mean {found.target_mean:.5g}, sd {found.target_scale:.5g}; mu and zeta are of the standardised target"
+        scale = (
+            f"mean {found.target_mean:.5g}, sd {found.target_scale:.5g}; mu and zeta refer to the standardised target"
+        )
         lines += [
             ("target scale", scale),
             ("noise level", f"{noise:.5g}, the posterior mean of 1/√ζ in units of the target"),
@@ -137,7 +139,7 @@ def _in_words(found: Marginalised) -> list[str]:
         sentences.append(f"{facts['n_kernels']} kernels were evaluated.")
     if "n_modes" in facts:
         count, missed = facts["n_modes"], facts.get("missed_mass", 0.0)
-        others = f"; the others have {missed:.0%} of the best one's mass" if missed else ""
+        others = f"; together, the others carry {missed:.0%} as much mass as the best one" if missed else ""
         sentences.append(f"The posterior has {count} modes{others}." if count > 1 else "The posterior has one mode.")
     if "log_evidence_laplace" in facts:
         sentences.append(f"Laplace's method gives a log evidence of {facts['log_evidence_laplace']:.3f}.")
@@ -146,7 +148,7 @@ def _in_words(found: Marginalised) -> list[str]:
         says = "can" if k_hat <= 0.7 else "cannot"
         sentences.append(f"Pareto k̂ is {k_hat:.2f} (0.7 is the limit): the weights {says} be trusted.")
     if "effective_size" in facts:
-        sentences.append(f"{len(posterior.nodes)} draws are worth {facts['effective_size']:.0f}.")
+        sentences.append(f"{len(posterior.nodes)} draws are worth {facts['effective_size']:.0f} independent ones.")
     for check in facts.get("chains", {}).get("checks", ()):
         says = "passed" if check["passed"] else "FAILED"
         sentences.append(f"{says}: {check['sentence']}.")

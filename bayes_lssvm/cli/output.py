@@ -58,7 +58,9 @@ def emit_csv(text: str, path: str) -> None:
     try:
         text.encode(encoding)  # escapes, as in text for people, would be other names
     except UnicodeEncodeError:
-        raise InputError(f"standard output ({encoding}) cannot carry these names; write to a file instead.") from None
+        raise InputError(
+            f"standard output ({encoding}) cannot represent these names; write to a file instead."
+        ) from None
     print(text, end="")
 
 

@@ -33,14 +33,14 @@ probabilities, error bars. Tables are UTF-8 text with a header, separated by com
 
 _EXAMPLES = """\
 examples:
-  bayes-lssvm datasets                                     the data sets that come along
+  bayes-lssvm datasets                                     the data sets that are included
   bayes-lssvm datasets ripley --csv ripley.csv             write one as a table
   bayes-lssvm fit ripley.csv --target yc --out model.npz   fit a classifier and save it
   bayes-lssvm fit data.csv --target y --report card.html   the same for your file, with a model card
   bayes-lssvm predict model.npz new.csv --out out.csv      class probabilities for new rows
   bayes-lssvm plot model.npz --out surface.png             a picture of the model
   bayes-lssvm compare ripley.csv --target yc               rank kernels by their evidence
-  bayes-lssvm select heart.csv --target class              which inputs the evidence asks for
+  bayes-lssvm select heart.csv --target class              which inputs the evidence supports
   bayes-lssvm trust ripley.csv --target yc                 can probabilities and closed forms be trusted?
   bayes-lssvm marginalise ripley.csv --target yc           integrate the hyperparameters out
 
@@ -56,29 +56,29 @@ Inputs are standardised first, so widths are in standard deviations."""
 
 _KERNEL_HELP = (
     _KERNEL_NAMES_HELP
-    + """ Parameters given are where the search
-starts; with --no-refine they are taken as they are."""
+    + """ The search starts at the
+parameters given; with --no-refine they are used as given."""
 )
 
 _PRIOR_HELP = (
     _KERNEL_NAMES_HELP
     + """ Kernel parameters are
-integrated out; with --fixed-kernel they are held as given.
+integrated out; with --fixed-kernel they keep the given values.
 
 priors, of the log of each parameter:
   normal           normal:0,3 or normal:mean=0,sd=3, mean and standard deviation; normal alone is this one
   box              box:-10,10 or box:low=-10,high=10, constant between two bounds
-  flat             for --method laplace only: with it the integral over the hyperparameters is infinite
---prior is for all of log mu, log zeta and the kernel's log parameters; the other three replace it.
-Targets that are numbers are standardised too, so mu and zeta are of the standardised target."""
+  flat             for --method laplace only: it makes the integral over the hyperparameters infinite
+--prior applies to log mu, log zeta and the kernel's log parameters; --prior-mu, --prior-zeta and --prior-kernel
+replace it. Numeric targets are standardised too, so mu and zeta refer to the standardised target."""
 )
 
 _FIT_EXAMPLES = """
-noise of targets that are numbers: learned lets its variance depend on the inputs, student allows for gross errors; each
-is kept only where the evidence prefers it to constant noise. --weights names the column of known relative precisions.
+noise of numeric targets: learned lets its variance depend on the inputs, student allows for gross errors; each is kept
+only where the evidence prefers it to constant noise. --weights names the column of known relative precisions.
 
 many rows: more than 5000 rows, or several files, are fitted with 500 landmarks unless --landmarks or --exact says
-otherwise. Time then grows with the rows, and memory not at all.
+otherwise. Time then grows in proportion to the rows, and memory does not grow.
 
 examples:
   bayes-lssvm fit data.csv --target y
@@ -92,9 +92,9 @@ examples:
   bayes-lssvm fit folder/*.parquet --target y --landmarks 1000 --kept sums --out model.npz"""
 
 _SELECT_EXAMPLES = """\
-directions: backward removes inputs, forward adds them, and stepwise adds them or takes them back, with the kernel
-optimised anew at each step; ard optimises
-a kernel with a scale for each input once, and removes the least relevant inputs with the scales held.
+directions: backward removes inputs, forward adds them, and stepwise adds or removes them, each optimising the kernel
+again at every step; ard optimises a kernel with one scale for each input once, and then removes the least relevant
+inputs with the scales fixed.
 
 examples:
   bayes-lssvm select data.csv --target y
@@ -102,8 +102,8 @@ examples:
   bayes-lssvm select data.csv --target y --direction ard --out selected.csv"""
 
 _PREDICT_EXAMPLES = """\
-Columns are matched to the model's inputs by name; their order is free and others are left aside.
-A class prior or costs are a number for each class, in their order (sorted), or label=number for all.
+Columns are matched to the model's inputs by name; their order does not matter, and other columns are ignored.
+A class prior or costs are one number for each class, in sorted order, or label=number for all classes.
 
 examples:
   bayes-lssvm predict model.npz new.csv
@@ -120,9 +120,9 @@ examples:
   bayes-lssvm compare data.csv --target y --kernel-parameters maximised --no-occam"""
 
 _SEARCH_EXAMPLES = """\
-Each step tries every sum and product that is one base kernel more, one less or another one, and goes on with the best
-if its Bayes factor is worth it. The structure found is what --kernel of fit takes. With several inputs a base stands
-for the kernel of all of them and for one of each, rbf[0], rbf[1], …, counted from 0.
+Each step tries every sum and product that adds, removes or replaces one base kernel, and continues with the best if
+its Bayes factor is large enough. The result can be given to fit --kernel. With several inputs a base kernel is tried
+on all of them and on each alone: rbf[0], rbf[1], …, counted from 0.
 
 examples:
   bayes-lssvm search data.csv --target y
@@ -135,8 +135,9 @@ examples:
   bayes-lssvm trust data.csv --target y --kernel rbf:sigma=1.3 --fixed-kernel --prior normal:sd=10 --json"""
 
 _MARGINALISE_EXAMPLES = """
-methods: quadrature and mackay take at most one kernel parameter, ccd two or more, the others any number; quadrature
-is exact to the tolerance, mackay and laplace are approximations, importance and nuts have a Monte-Carlo error.
+methods: quadrature and mackay integrate over at most one kernel parameter, ccd over two or more, the others over any
+number; quadrature is exact to the tolerance, mackay and laplace are approximations, importance and nuts have a
+Monte-Carlo error.
 
 examples:
   bayes-lssvm marginalise data.csv --target y
@@ -149,7 +150,7 @@ kinds:
   surface         class probabilities or means over one or two inputs, the others at their medians
   reliability     predicted and observed frequencies of left-out rows, with error bars
   left-out        targets and predictions of left-out rows, for a regression
-  evidence        the evidence against a parameter of the kernel
+  evidence        the evidence as a function of a kernel parameter
   relevance       which inputs matter
   hyperposterior  the posterior of log mu and log zeta, and Laplace's Gaussian
 Without --kind: the surface for one or two inputs, else reliability or left-out.
@@ -203,9 +204,9 @@ def build_parser() -> argparse.ArgumentParser:
     _add_compare(command("compare", summary, _KERNEL_HELP + "\n" + _COMPARE_EXAMPLES))
     summary = "Build a kernel from sums and products of base kernels by the evidence."
     _add_search(command("search", summary, _SEARCH_EXAMPLES))
-    summary = "Search for the inputs that the evidence asks for, backward, forward or by relevance."
+    summary = "Select the inputs that the evidence supports, backward, forward, stepwise or by relevance."
     _add_select(command("select", summary, _SELECT_EXAMPLES))
-    summary = "Tell what can be trusted on a table: probabilities of left-out rows, exact integrals, and a verdict."
+    summary = "Check what can be trusted on a table: probabilities of left-out rows, exact integrals, and a verdict."
     _add_trust(command("trust", summary, _PRIOR_HELP + "\n" + _TRUST_EXAMPLES))
     summary = "Integrate the hyperparameters out: their posterior, the evidence, and predictions for new rows."
     _add_marginalise(command("marginalise", summary, _PRIOR_HELP + "\n" + _MARGINALISE_EXAMPLES))
@@ -272,7 +273,7 @@ def _finite(text: str) -> float:
 
 def _add_table(parser: argparse.ArgumentParser, *, many: bool = False) -> None:
     if many:
-        text = "table with a header; - is standard input; or CSV and Parquet files, folders and patterns of them"
+        text = "table with a header; - is standard input; or several CSV or Parquet files, folders or patterns"
         parser.add_argument("data", nargs="+", help=text)
     else:
         parser.add_argument("data", help="table with a header; - is standard input")
@@ -293,7 +294,9 @@ def _add_table(parser: argparse.ArgumentParser, *, many: bool = False) -> None:
         choices=IMPUTATIONS,
         help="missing values: fill in the median (for text the most frequent category), or drop the rows",
     )
-    parser.add_argument("--decimal", choices=DECIMALS, help="how to read numbers such as 1,234 if nothing else tells")
+    parser.add_argument(
+        "--decimal", choices=DECIMALS, help="how to read numbers such as 1,234 if the file leaves it open"
+    )
     parser.add_argument(
         "--task",
         choices=("auto", "classification", "regression"),
@@ -304,18 +307,22 @@ def _add_table(parser: argparse.ArgumentParser, *, many: bool = False) -> None:
 
 def _add_training(parser: argparse.ArgumentParser, *, many: bool = False) -> None:
     _add_table(parser, many=many)
-    parser.add_argument("--no-refine", dest="refine", action="store_false", help="take kernel parameters as given")
-    parser.add_argument("--no-occam", dest="occam", action="store_false", help="evidence without the Occam factor")
-    parser.add_argument("--seed", type=_seed, default=0, help="of the subset that sifts starts if N > 400 (default 0)")
+    parser.add_argument("--no-refine", dest="refine", action="store_false", help="use the kernel parameters as given")
+    parser.add_argument(
+        "--no-occam", dest="occam", action="store_false", help="use the evidence without the Occam factor"
+    )
+    parser.add_argument(
+        "--seed", type=_seed, default=0, help="seed of the subset that screens starting points if N > 400 (default 0)"
+    )
 
 
 def _add_weights(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--weights", metavar="COLUMN", help="noise precisions of the rows, relative to each other")
+    parser.add_argument("--weights", metavar="COLUMN", help="column with the relative noise precision of each row")
 
 
 def _add_fit(parser: argparse.ArgumentParser) -> None:
     _add_training(parser, many=True)
-    parser.add_argument("--kernel", default="rbf", help="name, with parameters if wanted; see below (default rbf)")
+    parser.add_argument("--kernel", default="rbf", help="name, optionally with parameters; see below (default rbf)")
     parser.add_argument(
         "--criterion",
         choices=CRITERIA,
@@ -326,17 +333,25 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
         "--prior", choices=PRIORS, default="default", help="prior of μ, ζ and kernel parameters; flat: the papers' rule"
     )
     _add_weights(parser)
-    parser.add_argument("--noise", choices=NOISES, default="constant", help="of targets that are numbers; see below")
+    parser.add_argument(
+        "--noise", choices=NOISES, default="constant", help="noise of a numeric target; see below (default constant)"
+    )
     parser.add_argument("--coding", choices=CODINGS, help="code book for more than two classes (default ovo)")
-    parser.add_argument("--decoding", choices=DECODINGS, help="how its members decide (default auto)")
-    parser.add_argument("--class-prior", metavar="P,P", help="class probabilities where new data come from")
+    parser.add_argument("--decoding", choices=DECODINGS, help="how the binary classifiers are combined (default auto)")
+    parser.add_argument("--class-prior", metavar="P,P", help="class probabilities among the rows to be predicted")
     parser.add_argument("--moderation", choices=MODERATIONS, help="form of the class probabilities (default loo)")
     parser.add_argument(
-        "--landmarks", type=_count, metavar="M", help="a model of fixed size: M landmarks stand for all rows; see below"
+        "--landmarks", type=_count, metavar="M", help="fit a fixed-size model with M landmarks; see below"
     )
-    parser.add_argument("--exact", action="store_true", help="keep the kernel matrix of all rows, however many")
-    parser.add_argument("--kept", metavar="FOLDER", help="keep the sums of finished files here, to go on from")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler whose workers read the files")
+    parser.add_argument("--exact", action="store_true", help="use all rows exactly, however many")
+    parser.add_argument(
+        "--kept",
+        metavar="FOLDER",
+        help="keep the results of finished files here, so that an interrupted fit can resume",
+    )
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="address of a Dask scheduler whose workers read the files"
+    )
     parser.add_argument("--out", metavar="FILE", help="save the model, for example as model.npz")
     parser.add_argument("--report", metavar="FILE", help="write a model card, for example as card.html")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
@@ -346,17 +361,19 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
 def _add_predict(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="model file that fit wrote")
     parser.add_argument("data", help="table with a header; - is standard input")
-    parser.add_argument("--out", metavar="FILE", help="write the predictions as CSV here, not to standard output")
+    parser.add_argument("--out", metavar="FILE", help="write the predictions to this CSV file, not to standard output")
     parser.add_argument(
-        "--impute", choices=IMPUTATIONS[:1], help="fill missing values in with the training rows' median or category"
+        "--impute",
+        choices=IMPUTATIONS[:1],
+        help="fill in missing values with the median or the most frequent category of the training rows",
     )
-    parser.add_argument("--class-prior", metavar="P,P", help="class probabilities where these rows come from")
-    parser.add_argument("--costs", metavar="C,C", help="cost of mistaking a member of each class")
+    parser.add_argument("--class-prior", metavar="P,P", help="class probabilities among these rows")
+    parser.add_argument("--costs", metavar="C,C", help="cost of misclassifying a member of each class")
     parser.add_argument(
         "--interval",
         type=_share,
         metavar="P",
-        help="the ends of an interval, or the labels, that hold a share P, 0.9 say",
+        help="add an interval, or a set of labels, that contains a share P of new targets, such as 0.9",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of CSV")
     parser.set_defaults(run=_later("predict", "run_predict"))
@@ -373,10 +390,10 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
         "--kernel-parameters",
         choices=KERNEL_PARAMETERS,
         default="integrated",
-        help="integrated out, so that each is paid for, or maximised as in the papers (default integrated)",
+        help="integrated: each parameter has its Occam factor; maximised: as in the papers (default integrated)",
     )
     parser.add_argument(
-        "--prior-sensitivity", action="store_true", help="the table under priors half and twice as wide, too"
+        "--prior-sensitivity", action="store_true", help="also show the table under priors half and twice as wide"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.set_defaults(run=_later("fit", "run_compare"))
@@ -384,6 +401,7 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
 
 def _add_search(parser: argparse.ArgumentParser) -> None:
     _add_table(parser)
+    _add_weights(parser)
     bases = ("linear", "rbf", "periodic")
     parser.add_argument(
         "--kernels",
@@ -393,8 +411,16 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         metavar="KERNEL",
         help=f"base kernels by name (default: {' '.join(bases)})",
     )
-    parser.add_argument("--budget", type=_count, default=20_000, metavar="N", help="evaluations (default 20000)")
-    parser.add_argument("--seed", type=_seed, default=0, help="of the subset that sifts starts if N > 300 (default 0)")
+    parser.add_argument(
+        "--budget",
+        type=_count,
+        default=20_000,
+        metavar="N",
+        help="largest number of evaluations of the evidence (default 20000)",
+    )
+    parser.add_argument(
+        "--seed", type=_seed, default=0, help="seed of the subset that screens starting points if N > 300 (default 0)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.set_defaults(run=_later("search", "run_search"))
 
@@ -404,10 +430,19 @@ def _add_select(parser: argparse.ArgumentParser) -> None:
     _add_weights(parser)
     parser.add_argument("--direction", choices=DIRECTIONS, default="backward", help="see below (default backward)")
     parser.add_argument("--kernel", choices=SELECTION_KERNELS, help="default: ard backward, rbf forward")
-    parser.add_argument("--price", type=_price, metavar="NATS", help="what an input must bring (default ard 2, else 0)")
-    parser.add_argument("--no-occam", dest="occam", action="store_false", help="evidence without the Occam factor")
-    parser.add_argument("--seed", type=_seed, default=0, help="of the subset that sifts starts if N > 300 (default 0)")
-    parser.add_argument("--out", metavar="FILE", help="write the selected columns and the target as CSV here")
+    parser.add_argument(
+        "--price",
+        type=_price,
+        metavar="NATS",
+        help="gain in log evidence that an input must bring (default ard 2, else 0)",
+    )
+    parser.add_argument(
+        "--no-occam", dest="occam", action="store_false", help="use the evidence without the Occam factor"
+    )
+    parser.add_argument(
+        "--seed", type=_seed, default=0, help="seed of the subset that screens starting points if N > 300 (default 0)"
+    )
+    parser.add_argument("--out", metavar="FILE", help="write the selected columns and the target to this CSV file")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.set_defaults(run=_later("select", "run_select"))
 
@@ -415,42 +450,54 @@ def _add_select(parser: argparse.ArgumentParser) -> None:
 def _add_integrated(parser: argparse.ArgumentParser, seed_help: str) -> None:
     _add_table(parser)
     _add_weights(parser)
-    parser.add_argument("--kernel", default="rbf", help="name, with parameters if wanted; see below (default rbf)")
-    parser.add_argument("--fixed-kernel", action="store_true", help="hold the kernel's parameters as given")
-    parser.add_argument("--prior", default="normal:0,3", help="of every log parameter; see below (default normal:0,3)")
-    parser.add_argument("--prior-mu", metavar="PRIOR", help="of log mu instead")
-    parser.add_argument("--prior-zeta", metavar="PRIOR", help="of log zeta instead")
+    parser.add_argument("--kernel", default="rbf", help="name, optionally with parameters; see below (default rbf)")
+    parser.add_argument("--fixed-kernel", action="store_true", help="keep the kernel's parameters as given")
     parser.add_argument(
-        "--prior-kernel", nargs="+", metavar="PRIOR", help="of the kernel's log parameters: one for all, or one each"
+        "--prior", default="normal:0,3", help="prior of every log parameter; see below (default normal:0,3)"
+    )
+    parser.add_argument("--prior-mu", metavar="PRIOR", help="prior of log mu")
+    parser.add_argument("--prior-zeta", metavar="PRIOR", help="prior of log zeta")
+    parser.add_argument(
+        "--prior-kernel",
+        nargs="+",
+        metavar="PRIOR",
+        help="prior of the kernel's log parameters: one for all, or one each",
     )
     parser.add_argument("--seed", type=_seed, default=0, help=f"{seed_help} (default 0)")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
 
 
 def _add_trust(parser: argparse.ArgumentParser) -> None:
-    _add_integrated(parser, "of the subset if N > 500, and of draws")
+    _add_integrated(parser, "seed of the subset if N > 500, and of the draws")
     parser.set_defaults(run=_later("marginal", "run_trust"))
 
 
 def _add_marginalise(parser: argparse.ArgumentParser) -> None:
-    _add_integrated(parser, "of the methods that draw")
+    _add_integrated(parser, "seed of the methods that sample")
     parser.add_argument("--method", choices=METHODS, default="quadrature", help="see below (default quadrature)")
-    parser.add_argument("--draws", type=_count, metavar="N", help="for importance, and for each chain of nuts")
-    parser.add_argument("--chains", type=_count, metavar="N", help="for nuts (default 4)")
+    parser.add_argument(
+        "--draws", type=_count, metavar="N", help="number of draws, for importance and for each chain of nuts"
+    )
+    parser.add_argument("--chains", type=_count, metavar="N", help="number of chains, for nuts (default 4)")
     parser.add_argument("--warmup", type=_count, metavar="N", help="steps of adaptation, for nuts (default 500)")
     parser.add_argument(
         "--no-check",
         dest="check",
         action="store_const",
         const=False,
-        help="for nuts: warn of chains that did not mix, instead of refusing them",
+        help="for nuts: warn about chains that did not mix instead of stopping",
     )
     parser.add_argument(
-        "--tolerance", type=_tolerance, metavar="NATS", help="of the log evidence, for quadrature and mackay"
+        "--tolerance",
+        type=_tolerance,
+        metavar="NATS",
+        help="error allowed in the log evidence, for quadrature and mackay",
     )
     parser.add_argument("--out", metavar="FILE", help="save the posterior as netCDF, for example as posterior.nc")
     parser.add_argument("--predict", metavar="TABLE", help="predict the rows of this table; - is standard input")
-    parser.add_argument("--predictions", metavar="FILE", help="write them as CSV here, not to standard output")
+    parser.add_argument(
+        "--predictions", metavar="FILE", help="write the predictions to this CSV file, not to standard output"
+    )
     parser.set_defaults(run=_later("marginal", "run_marginalise"))
 
 
@@ -458,13 +505,17 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="model file that fit wrote")
     parser.add_argument("--kind", choices=FIGURES, help="what to draw; see below")
     parser.add_argument(
-        "--out", required=True, metavar="FILE", help="file whose ending says the format: .png, .svg, .pdf"
+        "--out", required=True, metavar="FILE", help="figure to write; its ending sets the format: .png, .svg, .pdf"
     )
     parser.add_argument("--features", nargs="+", metavar="INPUT", help="one or two inputs, for surface")
-    parser.add_argument("--parameter", metavar="NAME", help="of the kernel, for evidence (default the first)")
+    parser.add_argument(
+        "--parameter", metavar="NAME", help="kernel parameter to vary, for evidence (default the first)"
+    )
     parser.add_argument("--data", metavar="TABLE", help="rows to draw instead of the training rows")
-    parser.add_argument("--target", metavar="COLUMN", help="their labels or numbers")
-    parser.add_argument("--left-out", action="store_true", help="they are the training rows; each is left out in turn")
+    parser.add_argument("--target", metavar="COLUMN", help="column of --data with their labels or values")
+    parser.add_argument(
+        "--left-out", action="store_true", help="--data are the training rows; each is left out in turn"
+    )
     parser.set_defaults(run=_later("plot", "run_plot"))
 
 
@@ -472,6 +523,6 @@ def _add_datasets(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", help="a name or alias from the list")
     parser.add_argument("--csv", metavar="FILE", help="write the data set as a table; - is standard output")
     parser.add_argument("--test", action="store_true", help="write the fixed test part instead")
-    parser.add_argument("--openml", action="store_true", help="fetch a set that is not shipped from OpenML")
+    parser.add_argument("--openml", action="store_true", help="fetch a set that is not included from OpenML")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     parser.set_defaults(run=_later("datasets", "run_datasets"))

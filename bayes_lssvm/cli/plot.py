@@ -57,7 +57,7 @@ def _options(model: Any, kind: str, args: argparse.Namespace) -> dict[str, Any]:
         options["parameter"] = args.parameter
     if args.data is None:
         if args.left_out or args.target:
-            raise InputError("--target and --left-out say what the rows of --data are; give --data too.")
+            raise InputError("--target and --left-out describe the rows of --data; give --data too.")
         return options
     if kind not in ("surface", "reliability", "relevance"):
         raise InputError(f"--data is for --kind surface, reliability and relevance, but the kind is {kind}.")

@@ -50,10 +50,10 @@ def _predicted(model: Model, X: Array, args: argparse.Namespace) -> tuple[dict[s
 def _predict_in_pieces(model: Model, args: argparse.Namespace) -> None:
     """Predict a file that is too large to be read at once; the predictions go where they belong piece by piece."""
     if args.json:
-        raise InputError(f"{args.data} is read in pieces, and --json is one object; leave it out.")
+        raise InputError(f"{args.data} is read in pieces, but --json writes one object; leave --json out.")
     names = getattr(model, "feature_names_in_", None)
     if names is None:
-        raise InputError(f"the model has no column names, and {args.data} is matched to it by them.")
+        raise InputError(f"the model has no column names, which are needed to match the columns of {args.data}.")
     del model.feature_names_in_
     try:
         pieces = input_blocks(Path(args.data), list(names))
@@ -85,7 +85,7 @@ def _inputs(model: Model, table: Table, fill: bool) -> Array:
                 f"the model has no column names, so {table.source} must have exactly its {model.n_features_in_} inputs "
                 f"in their order, but it has {len(table.names)} columns ({listed(map(quoted, table.names), 8)})."
             )
-        say("note", "the model has no column names; the columns are taken in their order.")
+        say("note", "the model has no column names; columns are matched by their order.")
         return Encoding.of_numbers(table.names).encode(table).X
     del model.feature_names_in_  # matched by name here; an array without names would be warned about
     return inputs_by_name(encoding or Encoding.of_numbers(list(names)), table, fill=fill)
@@ -109,7 +109,9 @@ def _classify(model: Any, X: Array, args: argparse.Namespace) -> tuple[dict[str,
     if not hasattr(model, "predict_proba"):
         for option, value in (("--class-prior", prior), ("--costs", costs)):
             if value is not None:
-                raise InputError(f"{args.model} decodes by {model.decoding}, without probabilities for {option}.")
+                raise InputError(
+                    f"{args.model} decodes by {model.decoding}, which gives no probabilities for {option} to act on."
+                )
         labels = model.predict(X)
         return {"label": labels}, {"task": "classification", "classes": classes, "labels": labels}
     probabilities = model.predict_proba(X, class_prior=prior)
@@ -126,7 +128,7 @@ def _classify(model: Any, X: Array, args: argparse.Namespace) -> tuple[dict[str,
 def _of_interval(model: Any, method: str, X: Array, args: argparse.Namespace) -> Any:
     """What `predict_interval` or `predict_set` of the model gives; its sentences are those of the command line."""
     if not hasattr(model, method):
-        raise InputError(f"--interval needs {method}, which {type(model).__name__} has not.")
+        raise InputError(f"--interval needs {method}, which {type(model).__name__} does not have.")
     try:
         return getattr(model, method)(X, args.interval)
     except ValueError as error:

@@ -103,7 +103,7 @@ def _relevance(model: Model, training: Training) -> list[tuple[str, str]]:
         return []
     order = np.argsort(-model.relevance_, kind="stable")
     named = [f"{training.inputs[i]} {model.relevance_[i]:.3g}" for i in order.tolist() if model.relevance_[i] > 0]
-    count = f"{len(model.selected_)} of {len(training.inputs)} inputs have a say"
+    count = f"{len(model.selected_)} of {len(training.inputs)} inputs are used"
     return [("relevance 1/s²", f"{listed(named, _SHOWN_INPUTS)} ({count})")]
 
 

@@ -13,10 +13,16 @@ from .training import options_of, read_training
 
 def run_search(args: argparse.Namespace) -> None:
     """Build a kernel from base kernels by the evidence, and print the path."""
-    training = read_training(args.data, args.target, args.task, options_of(args))
+    training = read_training(args.data, args.target, args.task, options_of(args), weights=args.weights).with_weight()
     with spoken_warnings() as sentences:
         found = search_kernels(
-            training.X, training.y, kernels=args.kernels, task=training.task, budget=args.budget, seed=args.seed
+            training.X,
+            training.y,
+            sample_weight=training.weights,
+            kernels=args.kernels,
+            task=training.task,
+            budget=args.budget,
+            seed=args.seed,
         )
     if args.json:
         facts = {"version": __version__, "task": training.task, "data": training.record(), "seed": args.seed}

@@ -22,7 +22,7 @@ def run_select(args: argparse.Namespace) -> None:
     if args.direction == "ard" and args.kernel not in (None, "ard"):
         raise InputError(f"--direction ard ranks by the scales of an ARD kernel; --kernel {args.kernel} has none.")
     if args.out is not None and args.data == "-":
-        raise InputError("--out copies the selected columns of the table, which standard input can give only once.")
+        raise InputError("--out copies the selected columns of the table, but standard input can be read only once.")
     training = read_training(args.data, args.target, args.task, options_of(args), weights=args.weights)
     selector = EvidenceSelector(
         args.direction,
@@ -56,7 +56,7 @@ def _report(path: SelectionPath, training: Training) -> str:
     idle = [names[i] for i in path.columns.constant] + [names[i] for i in path.columns.copies]
     if idle:
         lines.append(("left aside", f"{', '.join(idle)} (constant, or a copy of another input)"))
-    lines.append(("selected", ", ".join(names[i] for i in path.selected) or "none: no input tells more than noise"))
+    lines.append(("selected", ", ".join(names[i] for i in path.selected) or "none: no input explains more than noise"))
     rows = [("", "change", "log evidence", "score", "inputs")]
     for i, step in enumerate(path.steps):
         change = "" if step.changed is None else f"{step.sign} {names[step.changed]}"

@@ -134,7 +134,7 @@ def _weights(prepared: Prepared, column: str) -> Array | None:
     found = number_column(table.column(column)).read(prepared.decimal)
     if found is None:
         place, cell = first_text(table, column)
-        raise InputError(f"{place}: {quoted(cell)} is no number, and a weight has to be one.")
+        raise InputError(f"{place}: {quoted(cell)} is not a number, but weights must be numbers.")
     try:
         return check_weights([found[1][cell] for cell in table.column(column)], len(table.rows), f"--weights {column}")
     except ValueError as error:
@@ -155,7 +155,7 @@ def _choose_task(target: str, numbers: NumberColumn, many_classes: bool) -> str:
             "note",
             f"the target {quoted(target)} has {len(values)} whole numbers as values and is taken as a quantity "
             "(regression); if they are classes, "
-            + ("use --task classification." if many_classes else "keep two of them: this command takes no more."),
+            + ("use --task classification." if many_classes else "keep two of them, since this command takes no more."),
         )
     return "regression"
 
@@ -181,8 +181,8 @@ def _classes(table: Table, target: str, many: bool) -> tuple[AnyArray, dict[Any,
         )
     if len(counts) > len(y) // 2 and len(counts) > 2:
         raise InputError(
-            f"{table.source}: the target {quoted(target)} has {len(counts)} different values in {len(y)} rows; these "
-            "are hardly classes. For a target of numbers, use --task regression."
+            f"{table.source}: the target {quoted(target)} has {len(counts)} different values in {len(y)} rows, too "
+            "many to be classes. For a numeric target, use --task regression."
         )
     if len(counts) > 2 and not many:
         raise InputError(
@@ -198,10 +198,10 @@ def _numbers(prepared: Prepared, target: str, numbers: NumberColumn) -> Array:
     found = numbers.read(prepared.decimal)
     if found is None:
         place, cell = first_text(table, target)
-        advice = "For a target of classes, use --task classification."
+        advice = "If the target is a class, use --task classification."
         if numbers.numeric:
-            advice = "Say with --decimal point or --decimal comma how it is to be read."
-        raise InputError(f"{place}: {quoted(cell)} is no number that can be read. {advice}")
+            advice = "Say how to read it with --decimal point or --decimal comma."
+        raise InputError(f"{place}: {quoted(cell)} cannot be read as a number. {advice}")
     refuse_too_large(table, target, found[1])
     y = np.array([found[1][cell] for cell in table.column(target)])
     if np.ptp(y) == 0:

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
-from tqdm.auto import tqdm
 
+from ..base.progress import tqdm
 from ..base.typing import Array
 from ..evidence.laplace import Mode
 from ..kernels import Kernel

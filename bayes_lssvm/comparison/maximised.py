@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tqdm.auto import tqdm
-
+from ..base.progress import tqdm
 from ..base.typing import Array
 from ..kernels import Kernel
 from ..levels.level3 import as_prior_sd, evaluate

@@ -6,6 +6,9 @@ is exact, hyperparameters integrated out again without it: with p_i(θ) = p(y_i 
 
     p(y_i | y_−i) = p(y)/p(y_−i) = 1 / ∫ p(θ | y)/p_i(θ) dθ,         θ = (μ, ζ, kernel parameters).
 
+Where a row is far from what the others expect, 1/p_i is largest where p(θ | y) has next to nothing, beyond the nodes of
+(μ, ζ). Then p(y_−i) itself is integrated, at each kernel.
+
 For labels it is the probability of the row's class by the map of leave-one-out outputs (`levels.logistic_map`),
 hyperparameters and map held.
 """
@@ -20,22 +23,24 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from ..base.rows import group_equal_inputs
 from ..base.typing import Array
 from ..base.weights import row_count, weighted_mean
 from ..kernels import Kernel
 from ..levels.logistic_map import LogisticMap
 from ..linalg.blas import product
-from ..linalg.repeats import spectrum_of
+from ..linalg.repeats import reduced, repeated_inputs, spectrum_of
 from ..marginal.left_out import left_out_map, left_out_moments
 from ..marginal.predictions import MixturePredictor, Nodes, PredictionNode, gauss_rule, rows_of
-from ..marginal.rules.level2 import Level2Integral
+from ..marginal.rules.level2 import Level2Integral, integrate
 from ..multiclass.decodings import bayes_log_posterior, couple_pairwise, default_decoding
+from ..priors import HyperPrior
 from .evidence import KernelEvidence
 from .integrand import Integrand
 from .problem import Member, Problem
 
 _SEVERAL = 24  # kernels that stand for more parameters
-_NEGLIGIBLE = 1e-10  # weight of a node of (μ, ζ)
+_EDGE, _SMALL = 4.0, 1e-7  # nats above the least weight of a node; share of the integrand that may lie there
 _SUREST = 1e8
 
 
@@ -137,25 +142,37 @@ def left_out_log_densities(problem: Problem, found: KernelEvidence, mixture: Ker
     if problem.classes is not None:
         return np.asarray(np.log(mixture.left_out_probabilities()[np.arange(len(problem.y)), problem.y]))
     terms = [
-        np.log(own.share) + _log_mean_inverse(problem.members[0], own.kernel, own.integrals[0])
+        np.log(own.share) + _log_mean_inverse(problem.members[0], own.kernel, own.integrals[0], found.priors[0])
         for own in _kernels(problem, found)
     ]
     return np.asarray(-logsumexp(terms, axis=0))
 
 
-def _log_mean_inverse(member: Member, kernel: Kernel, integral: Level2Integral) -> Array:
+def _log_mean_inverse(member: Member, kernel: Kernel, integral: Level2Integral, prior: HyperPrior) -> Array:
     """Log of the posterior mean of 1/p(y_i | y_−i, μ, ζ) at one kernel, of shape (N,)."""
     spectrum = spectrum_of(kernel(member.X), member.X, member.y, member.weights)
     log_weights = integral.log_weights - logsumexp(integral.log_weights)
-    kept = log_weights > np.log(_NEGLIGIBLE)
-    log_mu, log_gamma = integral.log_mu[kept], (integral.log_zeta - integral.log_mu)[kept]
+    log_mu, log_gamma = integral.log_mu, integral.log_zeta - integral.log_mu
     gammas, group = np.unique(np.round(log_gamma, 10), return_inverse=True)
     inverse = 1.0 / (spectrum.eigenvalues[:, None] + np.exp(-gammas))  # [N-1, G]
     diagonal = product(spectrum.vectors**2, inverse)[:, group]  # (C⁻¹)_ii, [N, J]
     alpha = product(spectrum.vectors, spectrum.t[:, None] * inverse)[:, group]
     precision = np.exp(log_mu) * diagonal
     log_p = 0.5 * (np.log(precision) - np.log(2.0 * np.pi) - np.exp(log_mu) * alpha**2 / diagonal)
-    return np.asarray(logsumexp(log_weights[kept] - log_p, axis=1))
+    found = np.asarray(logsumexp(log_weights - log_p, axis=1))
+    edge = log_weights < log_weights.min() + _EDGE
+    beyond = logsumexp((log_weights - log_p)[:, edge], axis=1) > found + np.log(_SMALL)
+    for i in np.flatnonzero(beyond).tolist():
+        found[i] = _without(member, kernel, i, prior).log_z - integral.log_z
+    return found
+
+
+def _without(member: Member, kernel: Kernel, i: int, prior: HyperPrior) -> Level2Integral:
+    """The integral over (μ, ζ) of all rows but one."""
+    rest = np.arange(len(member.y)) != i
+    X, y, weights = member.X[rest], member.y[rest], None if member.weights is None else member.weights[rest]
+    rows = repeated_inputs(group_equal_inputs(X, y, weights))
+    return integrate(reduced(kernel(X if rows is None else rows.X), y, rows, weights), prior.mu, prior.zeta)
 
 
 def _kernels(problem: Problem, found: KernelEvidence) -> list[Left]:

@@ -101,12 +101,14 @@ def as_problem(
     if not labels:
         y = np.asarray(y, dtype=float)
         if np.ptp(y) == 0.0:
-            raise ValueError("All targets are equal, so that there is nothing to compare kernels by.")
+            raise ValueError("All targets are equal, so there is nothing to compare kernels on.")
         return Problem(X, y, None, None, (_member(X, y, np.arange(len(y)), weights),), weights)
     check_classification_targets(y)
     classes, numbers = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"Kernels need two classes, but all {len(y)} labels are {classes.tolist()[0]!r}.")
+        raise ValueError(
+            f"A comparison of kernels needs two classes, but all {len(y)} labels are {classes.tolist()[0]!r}."
+        )
     code = code_book(coding, len(classes), seed=seed)
     found: list[Member | None] = [None] * code.shape[1]
     for task_of_bits in tasks_of(code, numbers, weights):

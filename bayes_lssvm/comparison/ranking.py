@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
-from tqdm.auto import tqdm
 
+from ..base.progress import tqdm
 from ..base.text import html_table
 from ..base.typing import Array
 from ..kernels import Kernel
@@ -26,9 +26,10 @@ from .words import worded
 _NOTES = {
     "integrated": (
         "log evidence with the kernel's parameters, mu and zeta integrated out; log B against the best. A log B "
-        "smaller than its error is not worded."
+        "smaller than its error gets no verbal grade."
     ),
-    "maximised": "log evidence {occam}; log B against the best. Kernel parameters are maximised and not paid for.",
+    "maximised": "log evidence {occam}; log B against the best. Kernel parameters are maximised, without an Occam "
+    "factor of their own.",
 }
 
 
@@ -276,7 +277,8 @@ def _widened(part: LogPrior, factor: float) -> LogPrior:
             middle, half = 0.5 * (part.low + part.high), 0.5 * factor * (part.high - part.low)
             return Box(middle - half, middle + half)
     raise ValueError(
-        f"How to widen a prior of the kind {type(part).__name__} is not known; call compare with other priors instead."
+        f"A prior of the kind {type(part).__name__} cannot be widened automatically; call compare with other "
+        "priors instead."
     )
 
 

@@ -11,6 +11,7 @@ A kernel with a scale for each input starts from the best spherical one (paper 4
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -145,11 +146,25 @@ def with_prior(X: Array, y: Array, prior: HyperPrior, weights: Array | None = No
     again differ, so that the same is done where equal inputs have equal targets throughout: such rows are copies, as a
     bootstrap makes them, and n copies are one row of weight n. Without repeats nothing changes.
     """
+    rows = without_copies(X, y, weights)
+    return Objective(rows.X, rows.y, prior=prior, weights=rows.weights)
+
+
+class WeightedRows(NamedTuple):
+    """Inputs of shape (N, d), targets of shape (N,), and weights where they are not all one."""
+
+    X: Array
+    y: Array
+    weights: Array | None
+
+
+def without_copies(X: Array, y: Array, weights: Array | None) -> WeightedRows:
+    """Rows of which copies, and labels ±1 at equal inputs, are put together, n of them as one of n times the weight."""
     rows = group_equal_inputs(X, y, weights)
     alike = rows.copies or (rows.repeated and bool(np.all(np.abs(y) == 1.0)))
     if alike and len(rows.counts) >= MIN_POINTS and np.ptp(rows.means) > 0.0:
-        return Objective(rows.X, rows.means, prior=prior, weights=rows.counts)
-    return Objective(X, y, prior=prior, weights=weights)
+        return WeightedRows(rows.X, rows.means, rows.counts)
+    return WeightedRows(X, y, weights)
 
 
 def _by_evidence(objective: Objective, kernel: Kernel, *, refine_kernel: bool, seed: int) -> Evaluation | Refinement:

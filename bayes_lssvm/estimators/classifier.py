@@ -18,6 +18,7 @@ from ..base.cost import announce
 from ..base.provenance import provenance
 from ..base.typing import AnyArray, Array
 from ..kernels import EXTRA, Kernel
+from ..levels.grown import GrownPosterior
 from ..levels.level3 import DEFAULT_PRIOR_SD
 from ..levels.moderation import probabilities
 from ..multiclass.codings import code_book
@@ -29,8 +30,9 @@ from .comparing import ComparesKernels
 from .evidence import Prior
 from .label_sets import PredictsSets
 from .multiclass import MulticlassLSSVC
+from .refits import TrainingSet
 from .state import surface_state
-from .trusted import TrainingRows, require_equal_weights
+from .trusted import TrainingRows, rows_of_several
 from .updates import check_first_labels, check_labels, check_new_rows
 
 _INSTEAD = "FixedSizeLSSVC(n_landmarks=500)"
@@ -226,6 +228,7 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC, PredictsSets):
         else:
             self.multiclass_.add_labelled(inputs, labels, weights)
             self.training_frequencies_ = self.multiclass_.training_frequencies_
+            self.__dict__.pop("refits_", None)
         return self
 
     def _design_several(self, X: Array, y: AnyArray, weights: Array | None) -> None:
@@ -333,6 +336,20 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC, PredictsSets):
             raise ValueError(f"predict_set needs probabilities, and decoding={self.decoding!r} gives none.")
         return several.left_out_probabilities(), several.labels_, several.weights_
 
+    def _training_set(self) -> TrainingSet:
+        several = self._several()
+        if several is not None:
+            return TrainingSet(*several.labelled_rows())
+        return TrainingSet(self.X_fit_, self.classes_[(self.y_fit_ > 0).astype(int)], self.weights_)
+
+    def _is_cheap(self, few: int) -> bool:
+        if self.moderation != "loo" or self.decoding not in PROBABILISTIC or self.shared_kernel:
+            return False  # what is asked of them is refused, unless a refit is
+        free = self._given_kernel().log_params.size if self.refine else 0
+        held = any(isinstance(member.posterior_, GrownPosterior) for member in self.members_)
+        rows = self._training_set()
+        return free <= 1 and not held and rows.weights is None and len(rows.y) <= few
+
     def _several(self) -> MulticlassLSSVC | None:
         """The classifier for more than two classes, if this is one."""
         check_is_fitted(self, "multiclass_")
@@ -341,9 +358,7 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC, PredictsSets):
     def _training_rows(self) -> TrainingRows:
         if (several := self._several()) is None:
             return super()._training_rows()
-        require_equal_weights(several)
-        kernel = self._given_kernel()
-        return TrainingRows(*several.training_rows(), kernel, not self.refine, "classification")
+        return rows_of_several(several, self._given_kernel(), fixed_kernel=not self.refine)
 
     def _require_one_target(self, method: str, instead: str) -> None:
         if self._several() is not None:

@@ -54,7 +54,7 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
         weights = check_weights(sample_weight, len(X))
         if self._takes_matrices and weights is not None and np.any(weights == 0.0):
             raise ValueError(
-                'With kernel="precomputed" rows of weight zero cannot be left out by their weight; leave them out of '
+                'With kernel="precomputed" rows cannot be left out by giving them weight zero; remove them from '
                 "the rows and the columns of the matrix."
             )
         return with_weight(X, y, weights, MIN_POINTS)
@@ -102,7 +102,7 @@ class LSSVMBase(BaseEstimator):  # type: ignore[misc]
         if K.ndim == 2 and K.shape[1] == self.n_features_in_ + 1:
             K, own = K[:, :-1], K[:, -1]
             if not np.isfinite(own).all():
-                raise ValueError("The last column of K(new, train), K(x, x) of each new point, has to be finite.")
+                raise ValueError("The last column of K(new, train), K(x, x) of each new point, must be finite.")
         return self.precomputed_.new_rows(validate_data(self, K, dtype=np.float64, reset=False), own)
 
     def plot(self, kind: str | None = None, **options: Any) -> Any:
@@ -207,8 +207,8 @@ class ModeratedClassifier(ClassFrequencies, BinaryClassifier):
         """Say that left-out points are predicted no better than by the frequencies of the classes."""
         if self.moderation == "loo" and self.loo_map_.slope == 0.0:
             warn(
-                "No signal: points that are left out are predicted no better than by the frequencies of the classes, "
-                "which is all that the probabilities are. Other inputs or kernels may say more.",
+                "No signal: left-out points are predicted no better than by the class frequencies, so the "
+                "probabilities are just these frequencies. Other inputs or another kernel may do better.",
                 NoSignalWarning,
             )
 
@@ -228,14 +228,14 @@ def check_regression_targets(y: AnyArray) -> Array:
     y = np.asarray(y, dtype=float)
     if y.ndim == 2:
         if not y.shape[1]:
-            raise ValueError("y has no column, and each output needs one.")
+            raise ValueError("y has no columns, but each output needs one.")
         return np.stack([check_regression_targets(column) for column in y.T], axis=1)
     if np.ptp(y) <= 10 * np.finfo(float).eps * np.abs(y).max():
         raise ValueError(f"All {len(y)} targets are equal ({y[0]:g}), so there is nothing to learn from them.")
     if not _SMALLEST_SPREAD < np.ptp(y) < _LARGEST_SPREAD:
         raise ValueError(
-            f"The targets span {np.ptp(y):.3g}, and their powers would leave the range of double precision; rescale "
-            "them to a spread of about one."
+            f"The targets span {np.ptp(y):.3g}, too wide a range for double precision once they are squared; "
+            "rescale them to a spread of about one."
         )
     return y
 
@@ -284,5 +284,5 @@ def resolve_costs(costs: Any, classes: AnyArray) -> Array:
         )
     dearer = matrix > np.diag(matrix)[:, None]
     if not np.all(dearer | np.eye(count, dtype=bool)):
-        raise ValueError("costs must make every wrong decision dearer than the right one in the same row.")
+        raise ValueError("costs must make every wrong decision more costly than the right one in the same row.")
     return matrix

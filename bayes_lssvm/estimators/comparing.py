@@ -46,7 +46,9 @@ class Comparison(Ranking):
     def prior_sensitivity(self, factors: Sequence[float] = _FACTORS) -> PriorSensitivity:
         """The ranking under priors of the kernels' log parameters that are wider by each factor, computed anew."""
         if self.problem is None:
-            raise ValueError("Maximised kernel parameters have no prior; call compare without kernel_parameters.")
+            raise ValueError(
+                "Maximised kernel parameters have no prior to vary; call compare without kernel_parameters."
+            )
         found = {1.0: self}
         for factor in factors:
             if not (np.isfinite(factor) and factor > 0.0):
@@ -191,14 +193,16 @@ def compare(
     if kernel_parameters not in KERNEL_PARAMETERS:
         raise ValueError(f"kernel_parameters must be one of {', '.join(KERNEL_PARAMETERS)}, got {kernel_parameters!r}.")
     if isinstance(kernels, Kernel | str):
-        raise ValueError(f"kernels must be a list of kernels, got one, {kernels!r}; give a list with at least one.")
+        raise ValueError(
+            f"kernels must be a list of kernels, got a single one, {kernels!r}; give a list with at least one."
+        )
     if not len(kernels):
         raise ValueError("There are no kernels to compare; give a list with at least one.")
     check_probabilities(prior_probabilities, len(kernels))
     if kernel_parameters == "integrated" and (objective is not None or not occam):
         raise ValueError(
-            'occam=False and objective are for kernel_parameters="maximised": an integral over the parameters has its '
-            "Occam factor in it."
+            'occam=False and objective are for kernel_parameters="maximised": an integral over the parameters '
+            "already includes its Occam factor."
         )
     if kernel_parameters == "maximised" and task == "auto" and np.asarray(y).dtype.kind in "biuf":
         task = "regression"  # as in the papers, where labels are numbers

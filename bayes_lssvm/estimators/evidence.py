@@ -219,27 +219,29 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
             gain = max(level2.log_gain, 0.0)  # a prior may keep γ where there is less than none
             warn(
                 f"No signal: with {self.kernel_!s} the model explains the targets only {gain:.2f} nats better than "
-                "noise alone, so predictions are close to the targets' mean. Other inputs or kernels may say more.",
+                "noise alone, so predictions are close to the mean of the targets. Other inputs or another kernel "
+                "may do better.",
                 NoSignalWarning,
             )
         elif level2.status == "interpolation":
             warn(
-                f"Interpolation: the evidence grows up to the largest γ that can be told from infinity "
-                f"({level2.gamma:.3g}), as it does for targets without noise. 1/ζ and the error bars are then bounds "
-                f"set by rounding.{self._repeats()}{self._rather_a_prior()}",
+                "Interpolation: the evidence keeps growing up to the largest γ that double precision can tell "
+                f"from infinity ({level2.gamma:.3g}), as it does for targets without noise. 1/ζ and the error bars "
+                f"are then only limits set by rounding.{self._repeats()}{self._rather_a_prior()}",
                 InterpolationWarning,
             )
         elif self.occam and self.level3_.occam_capped and not self.has_prior:  # Laplace's evidence has no 5.3 in it
             warn(
-                f"γ_eff = {level2.gamma_eff:.4g} of N = {level2.n} is so close to 1 or N that eq 5.3 diverges there; "
-                "the Occam factor was bounded by the prior's width. Prefer occam=False for these data.",
+                f"γ_eff = {level2.gamma_eff:.4g} of N = {level2.n} is so close to 1 or N that the evidence (5.3) "
+                "diverges; its Occam factor was limited by the width of the prior. Prefer occam=False for these "
+                "data.",
                 EvidenceDivergenceWarning,
             )
         edges = self._edges()
         if edges and level2.status == "interior":
             warn(
                 f"The evidence is still rising at the edge of the search for {', '.join(edges)} (kernel "
-                f"{self.kernel_!s}); a simpler kernel may serve as well.",
+                f"{self.kernel_!s}); a simpler kernel may do as well.",
                 BayesLSSVMWarning,
             )
 
@@ -247,15 +249,15 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
         """What leave-one-out errors cannot vouch for; `select_by_press` has warned where there is no signal."""
         if found.status == "flat limit":
             warn(
-                f"Flat limit: {self.criterion!r} has no minimum at a kernel of finite width here. The kernel is nearly "
-                'constant over the data and γ large to match, which is a linear model as a rule; kernel="linear" says '
-                "the same with less.",
+                f"Flat limit: {self.criterion!r} has no minimum at a kernel of finite width here. The kernel is "
+                "nearly constant over the data and γ is correspondingly large, which usually means a linear "
+                'model; kernel="linear" is the simpler way to have it.',
                 BayesLSSVMWarning,
             )
         elif found.status == "interpolation":
             warn(
-                f"Interpolation: leave-one-out errors fall up to the largest γ that was tried ({found.gamma:.3g}), so "
-                "that nothing but the kernel's width holds the model back.",
+                "Interpolation: leave-one-out errors keep falling up to the largest γ that was tried "
+                f"({found.gamma:.3g}), so only the kernel's width regularises the model.",
                 InterpolationWarning,
             )
 
@@ -265,15 +267,15 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
         if not repeats:
             return ""
         return (
-            f" {repeats} of {len(self.X_fit_)} rows repeat another one with its target, and such rows let the evidence "
-            "grow without limit: leave repeats out and fit again."
+            f" {repeats} of {len(self.X_fit_)} rows repeat another row and its target, and such repeats let the "
+            "evidence grow without limit: remove them and fit again."
         )
 
     def _rather_a_prior(self) -> str:
         """A sentence for labels that the papers' rule takes for targets without noise."""
         if self.has_prior or not np.all(np.abs(self.y_fit_) == 1.0):
             return ""
-        return " prior=None, the default, keeps labels from being taken for targets without noise."
+        return " With prior=None, the default, labels are not mistaken for targets without noise."
 
     def _edges(self) -> tuple[str, ...]:
         """Parameters at an edge of the search that tell of a wrong kernel."""
@@ -331,8 +333,8 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
         """Refuse a method that would take noise found from the errors as known beforehand."""
         if getattr(self, "noise_weights_", None) is not None:
             raise ValueError(
-                f"{method} takes constant noise, or noise given by sample_weight, and this model found its own; fit "
-                'with noise="constant" for it.'
+                f"{method} needs constant noise, or noise given by sample_weight, but this model has estimated its "
+                'own; fit with noise="constant" for it.'
             )
 
     def _training_rows(self) -> TrainingRows:

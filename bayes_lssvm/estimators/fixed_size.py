@@ -118,18 +118,20 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
             names = list(shards[0].columns)
         return self._fitted(Local(shards, kept) if client is None else OnDask(shards, client, kept), names)
 
-    def fit_dask(self, X: Any, y: Any, *, client: Any = None) -> Self:
+    def fit_dask(self, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None) -> Self:
         """Design the model on Dask arrays, or a data frame and a series, divided in the same way by rows.
 
         Parameters
         ----------
         X : dask array of shape (N, d), or dask data frame
         y : dask array of shape (N,), or dask series
+        sample_weight : dask array of shape (N,), or dask series, optional
+            As in `fit`.
         client : distributed.Client, optional
             The cluster; by default Dask's own scheduler, or the client that is at work.
         """
         names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-        return self._fitted(OnDask(_partitions(X, y), client), names)
+        return self._fitted(OnDask(_partitions(X, y, sample_weight), client), names)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to the statistics: landmarks, kernel, scales and classes are those of the first call.
@@ -156,7 +158,7 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
     def _look(self, runner: Runner) -> Look:
         look = runner(TakeALook(self.random_state, self._classes), merge_looks, "first look")
         if look is None:
-            raise ValueError("There are no rows in any shard.")
+            raise ValueError("None of the shards contains any rows of positive weight.")
         return look
 
     def _fitted(self, runner: Runner, names: list[str] | None, classes: AnyArray | None = None) -> Self:
@@ -179,7 +181,7 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
         if isinstance(self.landmarks, str) and look.n <= n_landmarks and ExplicitMap.of(kernel, d) is None:
             warn(
                 f"n_landmarks = {n_landmarks}, but there are only {look.n} rows, so each of them is a landmark. "
-                "BayesianLSSVC and BayesianLSSVR do the same with less work.",
+                "BayesianLSSVC and BayesianLSSVR give the same model with less work.",
                 BayesLSSVMWarning,
             )
         settings = Settings(
@@ -250,7 +252,7 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
             which = "" if len(self.members_) == 1 else f" in {len(idle)} of {len(self.members_)} members"
             warn(
                 f"No signal{which}: the model explains the targets no better than noise alone, so predictions are "
-                "close to the targets' mean. Other inputs or kernels may say more.",
+                "close to the mean of the targets. Other inputs or another kernel may do better.",
                 NoSignalWarning,
             )
 
@@ -386,8 +388,8 @@ def _as_prior(prior: Any) -> HyperPrior:
     return as_hyper_prior(prior)
 
 
-def _partitions(X: Any, y: Any) -> list[tuple[str, Any, Any]]:
-    """Names and delayed pairs of the partitions of Dask collections."""
+def _partitions(X: Any, y: Any, weights: Any = None) -> list[tuple[Any, ...]]:
+    """Names and delayed inputs, targets and weights, if there are any, of the partitions of Dask collections."""
     from dask.delayed import delayed
 
     def pieces(collection: Any) -> list[Any]:
@@ -396,13 +398,17 @@ def _partitions(X: Any, y: Any) -> list[tuple[str, Any, Any]]:
 
     if hasattr(X, "chunks") and len(X.chunks) == 2 and len(X.chunks[1]) > 1:
         X = X.rechunk({1: -1})
-    inputs, targets = pieces(X), pieces(y)
-    if len(inputs) != len(targets):
-        raise ValueError(
-            f"X is divided into {len(inputs)} parts by rows and y into {len(targets)}; divide them in the same way."
-        )
+    if weights is not None and not hasattr(weights, "to_delayed"):
+        raise ValueError("sample_weight must be a Dask array or series like y, divided by rows in the same way.")
+    columns = [pieces(each) for each in (X, y, weights) if each is not None]
+    for name, parts in zip(("y", "sample_weight"), columns[1:], strict=False):
+        if len(parts) != len(columns[0]):
+            raise ValueError(
+                f"X is divided into {len(columns[0])} parts by rows and {name} into {len(parts)}; divide them in the "
+                "same way."
+            )
     values = delayed(np.asarray, pure=True)
-    return [(f"partition {i}", values(a), values(b)) for i, (a, b) in enumerate(zip(inputs, targets, strict=True))]
+    return [(f"partition {i}", *map(values, parts)) for i, parts in enumerate(zip(*columns, strict=True))]
 
 
 class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
@@ -509,7 +515,7 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         self.classes_ = seen if classes is None else classes
         unknown = sorted(set(seen.tolist()) - set(self.classes_.tolist()))
         if unknown:
-            raise ValueError(f"The label {unknown[0]!r} is none of the classes {self.classes_.tolist()}.")
+            raise ValueError(f"The label {unknown[0]!r} is not one of the classes {self.classes_.tolist()}.")
         if len(seen) < 2:
             raise ValueError(
                 f"A classifier needs two classes, but all {look.n} labels are of one class, {seen.tolist()[0]!r}."
@@ -518,8 +524,8 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         if not counts.all():
             absent = self.classes_.tolist()[int(np.argmin(counts))]
             raise ValueError(
-                f"There are no rows of the class {absent!r} yet; the first rows must show every class, since landmarks "
-                "and kernel are chosen by them."
+                f"There are no rows of the class {absent!r} yet; the first rows must contain every class, since "
+                "landmarks and kernel are chosen from them."
             )
         self.training_frequencies_ = counts / look.n
         self.code_book_ = code_book(self.coding, len(self.classes_), seed=self.random_state)

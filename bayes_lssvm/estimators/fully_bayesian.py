@@ -28,7 +28,7 @@ from ..priors import HyperPrior, LogPrior
 from .common import ClassPrior, LSSVMBase, ModeratedClassifier, check_moderation, check_regression_targets
 from .multiclass import MulticlassLSSVC
 from .state import Saved, surface_state
-from .trusted import TrainingRows, Trusted, require_equal_weights
+from .trusted import TrainingRows, Trusted, rows_of_several
 
 
 class _FullyBayesian(Saved, Trusted, LSSVMBase):
@@ -219,9 +219,7 @@ class FullyBayesianLSSVC(ModeratedClassifier, _FullyBayesian):
         if self.multiclass_ is None:
             rows = super()._training_rows()
             return rows._replace(targets=self.classes_[(rows.targets > 0).astype(int)], task="classification")
-        require_equal_weights(self.multiclass_)
-        kernel = self._given_kernel()
-        return TrainingRows(*self.multiclass_.training_rows(), kernel, self.fixed_kernel, "classification")
+        return rows_of_several(self.multiclass_, self._given_kernel(), fixed_kernel=self.fixed_kernel)
 
     def _several(self) -> MulticlassLSSVC:
         kernel = self.precomputed_ if self._takes_matrices else self.kernel

@@ -97,7 +97,7 @@ class TrustReport:
         """How many rows were used, in words."""
         if self.n_used == self.n_rows:
             return f"all {self.n_rows} rows were used"
-        return f"{self.n_used} of {self.n_rows} rows, spread over the targets, were used"
+        return f"{self.n_used} of {self.n_rows} rows, spread evenly over the targets, were used"
 
     def __repr__(self) -> str:
         """One line: the verdict and what it rests on."""
@@ -145,16 +145,19 @@ def _log_score(found: Calibration) -> Grade:
     figures = f"{abs(found.gain):.3f} ± {found.gain_error:.3f} nats"
     if level == "doubtful":
         words = (
-            f"no better than by class frequencies, within the error ({found.gain:+.3f} ± {found.gain_error:.3f} nats)"
+            f"no better than by the class frequencies, within the error ({found.gain:+.3f} ± "
+            f"{found.gain_error:.3f} nats)"
         )
     else:
-        words = f"{figures} {'better' if level == 'good' else 'worse'} than by class frequencies"
+        words = f"{figures} {'better' if level == 'good' else 'worse'} than by the class frequencies"
     return Grade("log score", found.gain, level, f"Left-out rows are predicted {words}.")
 
 
 def _reliability(found: Calibration, labels: list[Any]) -> Grade:
     if not found.groups:
-        sentence = "Probabilities of left-out rows hardly differ from class frequencies: there is nothing to compare."
+        sentence = (
+            "Probabilities of left-out rows hardly differ from the class frequencies, so there is nothing to compare."
+        )
         return Grade("reliability", float("nan"), "not checked", sentence)
     level, count = level_of("reliability", found.deviate), len(found.groups)
     groups = f"{count} group{'s' * (count > 1)} of left-out rows"
@@ -166,8 +169,8 @@ def _reliability(found: Calibration, labels: list[Any]) -> Grade:
     else:
         group = found.farthest
         sentence = (
-            f"Predicted and observed frequencies differ by more than their errors: of {group.size} left-out rows with "
-            f"P({labels[group.label]}) about {group.predicted:.3f} a share of {group.observed:.3f} is of that class "
-            f"(± {group.error:.3f} expected); {measured}."
+            f"Predicted and observed frequencies differ by more than their errors: of {group.size} left-out rows "
+            f"with P({labels[group.label]}) about {group.predicted:.3f} a share of {group.observed:.3f} is of that "
+            f"class (± {group.error:.3f} expected); {measured}."
         )
     return Grade("reliability", found.deviate, level, sentence)

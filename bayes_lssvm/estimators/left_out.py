@@ -42,7 +42,7 @@ def left_out_training(model: Any) -> LeftOutRows:
             "and y, and left_out=True."
         )
     if not hasattr(model, "left_out_log_odds"):
-        raise ValueError(f"{type(model).__name__} cannot leave its rows out in closed form: give X and y, new rows.")
+        raise ValueError(f"{type(model).__name__} cannot leave its rows out in closed form: give new rows, X and y.")
     odds = probabilities(model.left_out_log_odds())
     return LeftOutRows(odds, (model.y_fit_ > 0).astype(int), model.X_fit_)
 
@@ -50,7 +50,7 @@ def left_out_training(model: Any) -> LeftOutRows:
 def left_out_targets(model: Any) -> LeftOutTargets:
     """The training rows of a `BayesianLSSVR`, each predicted by the model of the others (paper 1, eq 12)."""
     if not hasattr(model, "noise_variances"):
-        raise ValueError(f"{type(model).__name__} has no left-out predictions of real targets; BayesianLSSVR has.")
+        raise ValueError(f"{type(model).__name__} has no left-out predictions of real targets; use BayesianLSSVR.")
     noise = model.noise_variances()
     K = model.kernel_(model.X_fit_)
     found = leave_one_out(K, model.y_fit_, model.gamma_, mu=model.mu_, weights=model.weights_)
@@ -66,8 +66,8 @@ def left_out_probabilities(model: BayesianLSSVC, X: Array, y: AnyArray) -> Array
     known = model.y_fit_ if several is None else getattr(several, "labels_", None)
     if known is not None and len(known) != len(X):
         raise ValueError(
-            f"The model was fitted to {len(known)} rows, and here are {len(X)}: give the rows that it was fitted to, "
-            "without those of weight zero."
+            f"The model was fitted to {len(known)} rows, but {len(X)} were given: give the rows that it was fitted "
+            "to, without those of weight zero."
         )
     if several is None:
         return left_out_training(model).probabilities

@@ -218,7 +218,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         kernel = None if self.member is not None else self._kernel_for(X)
         inputs = self._standardised_training_inputs(X, weights)
         if isinstance(self.coding, str) and self.coding in NUMBERED:
-            self.code_book_ = self.code_book_[np.argsort(canonical_classes(inputs, labels))]
+            self.code_book_ = self.code_book_[np.argsort(canonical_classes(inputs, labels, weights))]
         self.design_, self.labels_, self.weights_ = None, labels, weights
         if kernel is not None and self._shares_work(kernel):
             complaints = self._share(inputs, labels, kernel, weights, refine=self.refine).complaints()
@@ -294,21 +294,20 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
             require_pairs(self.code_book_)
         check_prior(self.prior)
         if self.member is not None and self.shared_kernel:
-            raise ValueError(
-                "shared_kernel=True designs the members itself; leave member=None, or shared_kernel=False."
-            )
+            raise ValueError("shared_kernel=True makes its own members; leave member=None, or use shared_kernel=False.")
         if self.member is not None and self.decoding in PROBABILISTIC and not has_ratio(self.member):
             raise ValueError(
-                f"decoding={self.decoding!r} needs members with predict_proba, which {self.member!r} has not. Use "
-                'decoding="hamming", "loss" or "hinge", or calibrate it, for example with CalibratedClassifierCV.'
+                f"decoding={self.decoding!r} needs members with predict_proba, which {self.member!r} does not "
+                'have. Use decoding="hamming", "loss" or "hinge", or calibrate it, for example with '
+                "CalibratedClassifierCV."
             )
         if self.decoding in PROBABILISTIC:
             self._prior(None)
             self._costs(None)
         elif self.class_prior is not None or self.costs is not None:
             raise ValueError(
-                f"decoding={self.decoding!r} has no probabilities for class_prior or costs to act on; those that have "
-                f"are {', '.join(PROBABILISTIC)}."
+                f"decoding={self.decoding!r} gives no probabilities for class_prior or costs to act on; those that "
+                f"do are {', '.join(PROBABILISTIC)}."
             )
         if self.member is None or isinstance(self.member, LSSVMBase):
             self._check_sizes(counts)
@@ -329,8 +328,8 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         refinement = None if self.design_ is None else self.design_.refinement
         if refinement is not None and refinement.at_bound:
             warn(
-                f"The summed evidence is still rising at the edge of the search for {', '.join(refinement.at_bound)} "
-                f"(kernel {refinement.kernel!s}); a simpler kernel may serve as well.",
+                "The summed evidence is still rising at the edge of the search for "
+                f"{', '.join(refinement.at_bound)} (kernel {refinement.kernel!s}); a simpler kernel may do as well.",
                 BayesLSSVMWarning,
             )
         for category in dict.fromkeys(complaint.category for complaint in complaints):
@@ -388,9 +387,12 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
     def _require_binary_members(self, what: str) -> None:
         if self.design_ is not None or not all(isinstance(member, BinaryLSSVC) for member in self.members_):
             raise ValueError(f"{what} LS-SVM members with a kernel each; use shared_kernel=False and no member.")
+        self._require_labels()
+
+    def _require_labels(self) -> None:
         if getattr(self, "labels_", None) is None:
             raise ValueError(
-                "This model comes from a file of an older version, without labels of its rows: fit it again."
+                "This model was saved by an older version, which did not store the labels of its rows: fit it again."
             )
 
     def add_labelled(self, inputs: Array, labels: AnyArray, weights: Array | None) -> None:
@@ -431,17 +433,23 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         """The training inputs, put together from those of the members."""
         found = np.empty((len(self.labels_), self.n_features_in_))
         for bit, member in enumerate(self.members_):
-            if member.X_fit_.shape[1] != self.n_features_in_:
+            X, _ = rows_of(member)
+            if X.shape[1] != self.n_features_in_:
                 raise ValueError("The members have chosen different inputs, of which not all are kept: no label sets.")
-            found[self.code_book_[self.labels_, bit] != 0] = member.X_fit_
+            found[self.code_book_[self.labels_, bit] != 0] = X
         return found
+
+    def labelled_rows(self) -> tuple[Array, AnyArray, Array | None]:
+        """Standardised inputs, labels and weights of the training rows, in their order."""
+        self._require_labels()
+        inputs = self.inputs_ if self.design_ is not None else self._own_inputs()
+        return inputs, self.classes_[self.labels_], self.weights_
 
     @property
     def has_weights(self) -> bool:
-        """Whether rows of some LS-SVM member have weights other than one."""
-        if self.design_ is not None:
-            return self.weights_ is not None
-        return any(getattr(member, "weights_", None) is not None for member in self.members_)
+        """Whether rows have weights other than one."""
+        known = getattr(self, "weights_", None) is not None
+        return known or any(getattr(member, "weights_", None) is not None for member in self.members_)
 
     def training_rows(self) -> tuple[Array, AnyArray]:
         """Inputs and labels that the members were designed on, class by class where each saw its own rows only."""
@@ -458,7 +466,9 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
             alone = (self.code_book_ == word).sum(axis=0) == 1
             own = np.flatnonzero((word != 0) & alone)
             if not len(own):
-                raise ValueError("No member has a class to itself; give the data to bayes_lssvm.trust instead.")
+                raise ValueError(
+                    "No member separates a single class from the rest; give the data to bayes_lssvm.trust instead."
+                )
             X, y = data[own[0]]
             parts.append((X[y == word[own[0]]], np.full(int((y == word[own[0]]).sum()), label)))
         labels = np.concatenate([codes for _, codes in parts])
@@ -494,7 +504,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         if self.design_ is not None:
             return self.design_.output_moments(inputs)
         if not all(isinstance(member, BinaryLSSVC) for member in self.members_):
-            raise ValueError(f"Only members of the kind BayesianLSSVC have error bars of z, not {self.member!r}.")
+            raise ValueError(f"Only BayesianLSSVC members have error bars of z, not {self.member!r}.")
         pairs = [member.latent(inputs, return_std=True) for member in self.members_]
         return np.stack([z for z, _ in pairs], axis=1), np.stack([sd**2 for _, sd in pairs], axis=1)
 
@@ -559,7 +569,9 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         check_is_fitted(self, "members_")
         if self.decoding not in PROBABILISTIC:
             if class_prior is not None or costs is not None:
-                raise ValueError(f"decoding={self.decoding!r} has no probabilities for class_prior or costs to act on.")
+                raise ValueError(
+                    f"decoding={self.decoding!r} gives no probabilities for class_prior or costs to act on."
+                )
             outputs = self.outputs(X)
             if self.decoding == "hamming":
                 return hamming_scores(self.code_book_, outputs)

@@ -68,7 +68,7 @@ def check_noise(noise: str, criterion: str) -> None:
         raise ValueError(f"noise must be one of {', '.join(NOISES)}, got {noise!r}.")
     if noise != "constant" and criterion != "evidence":
         raise ValueError(
-            f'noise={noise!r} is weighed against constant noise by the evidence; use criterion="evidence", not '
+            f'noise={noise!r} is compared with constant noise by the evidence; use criterion="evidence", not '
             f"{criterion!r}."
         )
 

@@ -9,6 +9,7 @@ import numpy as np
 from ..base.archive import State
 from ..base.errors import require_positive
 from ..base.typing import Array
+from ..base.weights import check_weights
 from ..kernels import kernel_from_dict, kernel_to_dict
 from ..levels.level1 import DualPosterior
 from ..levels.log_variance import INFORMATION, LogVariance
@@ -99,10 +100,16 @@ class NoisyLSSVM(EvidenceLSSVM):
         With the row's given weight; what its own error says of it, as with Student's noise, has no part in it.
         """
         self._require_one_target("noise_variances", "use outputs_[i].noise_variances()")
-        expected = self._noise_variance(self.X_fit_)
-        if self.weights_ is None:
-            return expected
-        return expected / (self.weights_ if self.noise_weights_ is None else self.weights_ / self.noise_weights_)
+        expected, given = self._noise_variance(self.X_fit_), self.given_weights()
+        return expected if given is None else expected / given
+
+    def given_weights(self) -> Array | None:
+        """The weights that `fit` was given, of shape (N,), without what was found about the noise."""
+        if self.weights_ is None or self.noise_weights_ is None:
+            return self.weights_
+        found = self.weights_ / self.noise_weights_
+        whole = np.round(found)  # the two were multiplied: rounding must not make a count something else
+        return check_weights(whole if np.allclose(found, whole, rtol=1e-12, atol=0.0) else found, len(found))
 
     def _state(self) -> State:
         if self.noise_weights_ is None:

@@ -18,6 +18,8 @@ from ..base.text import table_of
 from ..base.typing import AnyArray, Array
 from ..press.leave_one_out import LeaveOneOut
 
+_NUMBERED, _HEIGHTS = 10, (18, 34, 50)  # rows whose numbers are drawn, and how far from them, in points
+
 
 @dataclass(frozen=True)
 class Outliers:
@@ -55,7 +57,7 @@ class Outliers:
 
     def __str__(self) -> str:
         if not len(self.rows):
-            return f"No row of {len(self.targets)} is farther from what the others predict than chance lets expect."
+            return f"No row of {len(self.targets)} is farther from what the others predict than chance would explain."
         rows: list[tuple[str, ...]] = [("row", "target", "left out", "deviation", "alpha", "weight")]
         rows += [tuple(f"{value:.4g}" for value in row.values()) for row in self.table()]
         return "\n".join(table_of(rows, right=range(6)))
@@ -68,8 +70,17 @@ class Outliers:
         drawn = ax.scatter(self.deviations, self.alpha, c=self.weights, cmap="viridis", s=18)
         ax.figure.colorbar(drawn, ax=ax, label="weight")
         ax.scatter(self.deviations[self.rows], self.alpha[self.rows], s=80, facecolors="none", edgecolors="tab:red")
-        for i in self.rows[:10].tolist():
-            ax.annotate(str(i), (self.deviations[i], self.alpha[i]), xytext=(5, 4), textcoords="offset points")
+        named = sorted(self.rows[:_NUMBERED].tolist(), key=lambda i: self.deviations[i])
+        for k, i in enumerate(named):  # neighbours at different heights, so that their numbers can be read
+            ax.annotate(
+                str(i),
+                (self.deviations[i], self.alpha[i]),
+                xytext=(0, (1 if self.alpha[i] > 0 else -1) * _HEIGHTS[k % len(_HEIGHTS)]),
+                textcoords="offset points",
+                ha="center",
+                va="center",
+                arrowprops={"arrowstyle": "-", "color": "0.6", "lw": 0.6, "shrinkA": 6, "shrinkB": 5},
+            )
         ax.set_xlabel("leave-one-out error (standard deviations)")
         ax.set_ylabel("support value α")
         return ax

@@ -14,7 +14,9 @@ from ..base.cost import announce
 from ..base.intervals import Interval, require_coverage
 from ..base.typing import Array
 from ..kernels import Kernel
+from ..levels.grown import GrownPosterior
 from ..levels.level3 import DEFAULT_PRIOR_SD
+from ..press.conformal import rank_among
 from .common import check_regression_targets
 from .comparing import ComparesKernels
 from .draws import DrawsTargets
@@ -31,6 +33,7 @@ from .intervals import (
 )
 from .noisy import NoisyLSSVM
 from .outputs import design_outputs, outputs_state, restore_outputs
+from .refits import FEW, TrainingSet, cannot_refit, refits_of, refitted_interval, require_refit
 from .state import surface_state
 from .trusted import TrainingRows
 from .updates import add_rows_to_outputs, check_new_rows, check_outputs
@@ -160,7 +163,7 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, NoisyLSSVM): 
         """
         if not hasattr(self, "outputs_"):
             return self.fit(X, y, sample_weight)
-        self._require_constant_noise("partial_fit holds the noise: fit all rows again")
+        self._require_constant_noise("partial_fit keeps the noise fixed: fit all rows again")
         inputs, y, weights = check_new_rows(self, X, y, sample_weight)
         add_rows_to_outputs(self, inputs, check_outputs(y, self.y_fit_), weights)
         return self
@@ -188,14 +191,14 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, NoisyLSSVM): 
         """
         check_is_fitted(self, "outputs_")
         if return_std and return_cov:
-            raise ValueError("return_std and return_cov exclude each other: the diagonal of the covariance is std².")
+            raise ValueError("Give return_std or return_cov, not both: the diagonal of the covariance is std².")
         if return_cov:
             mean, covariance = self._joint(X, noise=True)
             return (mean[:, 0], covariance[:, :, 0]) if self._one_output else (mean, covariance)
         if not return_std:
             return self.latent(X)
         mean, std = self.latent(X, return_std=True)
-        return mean, np.sqrt(std**2 + self._noise_at(self._new_inputs(X)))
+        return mean, np.sqrt(std**2 + self.noise_at(X))
 
     def latent(self, X: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
         """z_MP = Σ α_i K(x, x_i) + b for each row of X, and on request its posterior standard deviation σ_z."""
@@ -209,7 +212,13 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, NoisyLSSVM): 
         return np.stack([mean for mean, _ in pairs], axis=1), np.stack([std for _, std in pairs], axis=1)
 
     def predict_interval(
-        self, X: Any, coverage: float = 0.9, method: str = "jackknife+", *, n_blocks: int = BLOCKS
+        self,
+        X: Any,
+        coverage: float = 0.9,
+        method: str = "jackknife+",
+        *,
+        n_blocks: int = BLOCKS,
+        refit: bool | None = None,
     ) -> Interval:
         """Lower and upper ends of an interval that holds a new target at each row of X, of the shape of predictions.
 
@@ -225,12 +234,16 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, NoisyLSSVM): 
             together, which covers too little with few rows.
         n_blocks : int, default 10
             For "cv+".
+        refit : bool or None
+            For "jackknife+" and "cv+": choose kernel, μ and ζ anew for each row, or block, that is left out, instead of
+            holding them. As many fits as rows or blocks, kept for later calls; by default up to 60 rows of equal
+            weight, for constant noise and kernels with at most one free parameter.
 
         Notes
         -----
         Jackknife+ assumes no distribution of the noise. Its bound, at least 2·coverage − 1, is for models that know
-        nothing of the row left out; here the hyperparameters have seen all rows. See docs/guide/intervals.md for what
-        that costs.
+        nothing of the row left out: it holds with refit=True. Hyperparameters that are held have seen all rows, which
+        costs a little coverage where rows are few (docs/guide/intervals.md).
 
         The new target has weight one. Where rows differ in their noise, by weights or by learned noise, each error of a
         left-out row is brought to the noise of the new target by the model first (`bayes_lssvm.estimators.intervals`).
@@ -239,8 +252,18 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, NoisyLSSVM): 
         check_is_fitted(self, "outputs_")
         coverage, method = require_coverage(coverage), check_method(method, METHODS)
         inputs = self._new_inputs(X)
+        if self._refits_for(method, refit):
+            blocks = n_blocks if method == "cv+" else None
+            rank_among(len(self.X_fit_), coverage, INSTEAD)  # before the work
+            found = refitted_interval(
+                refits_of(self, self._training_set(), blocks, self.random_state), inputs, coverage, INSTEAD
+            )
+            return Interval(*(end.reshape(len(end), *self.y_fit_.shape[1:]) for end in found))
         if self.outputs_ is not None:
-            each = [output.predict_interval(inputs, coverage, method, n_blocks=n_blocks) for output in self.outputs_]
+            each = [
+                output.predict_interval(inputs, coverage, method, n_blocks=n_blocks, refit=False)
+                for output in self.outputs_
+            ]
             return Interval(*(np.stack(ends, axis=1) for ends in zip(*each, strict=True)))
         if method == "plug-in":
             return self._plug_in_interval(X, coverage)
@@ -253,6 +276,28 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, NoisyLSSVM): 
         how = LeftOut(method, n_blocks, self.random_state, INSTEAD)
         found = left_out_interval(self.kernel_, self.X_fit_, y, gamma, inputs, coverage, how, noise)
         return Interval(found.lower[:, 0], found.upper[:, 0])
+
+    def _refits_for(self, method: str, refit: Any) -> bool:
+        """Whether left-out models are fitted again; where they cannot be, asking for it is refused."""
+        require_refit(refit)
+        if method not in LEFT_OUT:
+            if refit:
+                raise ValueError(f'refit=True is for method="jackknife+" and "cv+"; {method!r} leaves no rows out.')
+            return False
+        why_not = cannot_refit(self)
+        if refit and why_not:
+            raise ValueError(f"refit=True cannot be done: {why_not}. Use refit=False.")
+        if refit is not None:
+            return bool(refit)
+        free = self._given_kernel().log_params.size if self.refine else 0
+        held = any(isinstance(model.posterior_, GrownPosterior) for model in self.outputs_ or [self])
+        few = len(self.X_fit_) <= FEW and free <= 1
+        return few and not why_not and not held and self.weights_ is None and self.noise == "constant"
+
+    def _training_set(self) -> TrainingSet:
+        """The rows with the weights that were given to `fit`."""
+        weights = (self.outputs_ or [self])[0].given_weights()
+        return TrainingSet(self.X_fit_, self.y_fit_, weights)
 
     def _plug_in_interval(self, X: Any, coverage: float) -> Interval:
         if self.noise_ == "student":
@@ -284,6 +329,14 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, NoisyLSSVM): 
             p.latent_covariance(inputs) + np.eye(len(inputs)) * v for p, v in zip(posteriors, variances, strict=True)
         ]
         return mean, np.stack(covariance, axis=2)
+
+    def noise_at(self, X: Any) -> Array:
+        """Variance of the noise that a new target of weight one has at each row of X, of the shape of predictions.
+
+        Constant, but for learned noise. For Student's noise its square root is the error that 68.3 % stay below.
+        """
+        check_is_fitted(self, "outputs_")
+        return self._noise_at(self._new_inputs(X))
 
     def _noise_at(self, inputs: Array) -> Array:
         """Variance of the noise of new targets at standardised inputs, of the shape of predictions."""

@@ -161,8 +161,9 @@ class EvidenceSelector(SelectorMixin, BinaryLabels, BaseEstimator):  # type: ign
         except (TypeError, ValueError) as error:
             if y.dtype.kind in "OUS":
                 raise ValueError(
-                    f"y holds {len(np.unique(y.astype(str)))} different texts. Inputs are selected for two classes or "
-                    "for numbers; for more classes put the pipeline into sklearn.multiclass.OneVsOneClassifier."
+                    f"y contains {len(np.unique(y.astype(str)))} different texts. Inputs are selected for two "
+                    "classes or for numbers; for more classes put the pipeline into "
+                    "sklearn.multiclass.OneVsOneClassifier."
                 ) from None
             raise error
 

@@ -143,8 +143,8 @@ class SparseLSSVC(ModeratedClassifier, LSSVMBase):
         self.kept_frequency_ = float(weighted_mean(labels > 0, own))
         if step.status == "no signal":
             warn(
-                f"No signal: with {self.kernel_!s} the model explains the labels hardly better than noise alone, and "
-                "nothing was pruned. Other inputs or kernels may say more.",
+                f"No signal: with {self.kernel_!s} the model explains the labels hardly better than noise alone, "
+                "so nothing was pruned. Other inputs or another kernel may do better.",
                 NoSignalWarning,
             )
         return self
@@ -154,7 +154,7 @@ class SparseLSSVC(ModeratedClassifier, LSSVMBase):
         unknown = set(labels.tolist()) - set(self.classes_.tolist())
         if unknown:
             raise ValueError(
-                f"The validation set has labels that the training set has not: {sorted(map(str, unknown))}."
+                f"The validation set has labels that do not occur in the training set: {sorted(map(str, unknown))}."
             )
         return self._new_inputs(X), np.where(labels == self.classes_[1], 1.0, -1.0)
 

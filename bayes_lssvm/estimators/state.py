@@ -111,7 +111,7 @@ def with_surface(cls: type[Model], state: State) -> Model:
     if "encoding" in header:  # of a table with columns that were not all numbers, or that the command line read
         model.encoding_ = Encoding.from_dict(header["encoding"])
         if list(model.encoding_.inputs) != names:
-            raise ValueError("its encoding is not that of its inputs")
+            raise ValueError("its encoding does not match its inputs")
     if model._takes_matrices:
         model.precomputed_ = Precomputed(_finite("diagonal", header["precomputed"]["diagonal"]))
     whole: Model = model
@@ -233,7 +233,7 @@ def _level3(spec: dict[str, Any], n: int) -> Level3:
 def _number(value: Any) -> float:
     """A number of a header, which may be nan or infinite."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{value!r} stands where a number must")
+        raise ValueError(f"{value!r} was found where a number was expected")
     return float(value)
 
 

@@ -26,13 +26,10 @@ class TrainingRows(NamedTuple):
     weights: Array | None = None
 
 
-def require_equal_weights(several: Any) -> None:
-    """Refuse a model of more than two classes that was fitted with weights."""
-    if several.has_weights:
-        raise ValueError(
-            "trust takes rows of equal weight where there are more than two classes, and this model was fitted with "
-            "weights."
-        )
+def rows_of_several(several: Any, kernel: Kernel, *, fixed_kernel: bool) -> TrainingRows:
+    """The rows of a model of more than two classes; in their order where they have weights."""
+    X, labels, weights = several.labelled_rows() if several.has_weights else (*several.training_rows(), None)
+    return TrainingRows(X, labels, kernel, fixed_kernel, "classification", weights)
 
 
 class Trusted:

@@ -40,7 +40,7 @@ def check_labels(classes: AnyArray, y: AnyArray) -> AnyArray:
     unknown = sorted(set(np.unique(y).tolist()) - set(classes.tolist()), key=str)
     if unknown:
         raise ValueError(
-            f"The label {unknown[0]!r} is none of the classes {classes.tolist()} that the model was fitted to; "
+            f"The label {unknown[0]!r} is not one of the classes {classes.tolist()} that the model was fitted to; "
             "partial_fit adds rows of known classes. Fit all rows again for a new one."
         )
     return np.searchsorted(classes, y)
@@ -55,7 +55,8 @@ def check_first_labels(y: Any, classes: Any) -> None:
         odd = sorted(named ^ seen, key=str)[0]
         which = "There are no rows of the class" if odd in named else "classes does not name the label"
         raise ValueError(
-            f"{which} {odd!r}: the first rows must show every class and no other, since the model is designed on them."
+            f"{which} {odd!r}: the first rows must contain every class and no other, since the model is set up "
+            "from them."
         )
 
 
@@ -74,7 +75,8 @@ def add_rows(model: Any, inputs: Array, targets: Array, weights: Array | None) -
     grown = GrownPosterior.of(model.posterior_).with_rows(inputs, y, weights)
     model.posterior_, model.X_fit_, model.y_fit_, model.weights_ = grown, grown.X, y, grown.weights
     model.alpha_, model.intercept_, model.gamma_eff_ = grown.alpha, grown.intercept, grown.gamma_eff
-    model.__dict__.pop("hyper_posterior_", None)
+    for made_before in ("hyper_posterior_", "refits_"):
+        model.__dict__.pop(made_before, None)
 
 
 def add_rows_to_outputs(model: Any, inputs: Array, y: Array, weights: Array | None) -> None:
@@ -87,3 +89,4 @@ def add_rows_to_outputs(model: Any, inputs: Array, y: Array, weights: Array | No
     first = model.outputs_[0]
     model.X_fit_, model.y_fit_, model.weights_ = first.X_fit_, np.vstack([model.y_fit_, y]), first.weights_
     publish_outputs(model, model.outputs_)
+    model.__dict__.pop("refits_", None)

@@ -203,21 +203,25 @@ def _methods(
 
 def _evidence_grades(figures: LaplaceFigures, believed: EvidenceEstimate | None, error: float) -> tuple[Grade, ...]:
     if not figures.modes:
-        sentence = "No start led to a mode with curvature in all directions: there is nothing to expand around."
+        sentence = (
+            "No starting point led to a mode with curvature in all directions, so there is nothing to expand around."
+        )
         return (Grade("mode", 0.0, "bad", sentence),)
     count, missed = len(figures.modes), figures.missed
     sentence = (
-        "All climbs end at one mode."
+        "All searches end at the same mode."
         if count == 1
         else f"There are {count} modes; those that a single Gaussian misses add {missed:.2f} nats."
     )
     modes = Grade("modes", float(count), level_of("evidence", missed), sentence)
     if believed is None:
-        sentence = "Neither chains nor importance sampling can be believed: the evidence is not known."
+        sentence = "Neither the chains nor importance sampling is reliable, so the evidence is not known."
         return (modes, Grade("evidence", error, "doubtful", sentence))
     if believed is figures.weighted:
         expected = figures.expected_error
-        sentence = f"Without chains to believe, Laplace's evidence is expected to be {expected:+.3f} nats off."
+        sentence = (
+            f"Without reliable chains to compare with, Laplace's evidence is expected to be {expected:+.3f} nats off."
+        )
         return (modes, Grade("evidence", expected, level_of("evidence", abs(expected)), sentence))
     sentence = f"Laplace's evidence is {error:+.3f} nats from {believed.method} (± {believed.standard_error:.3f})."
     return (modes, Grade("evidence", error, level_of("evidence", abs(error)), sentence))
@@ -225,11 +229,11 @@ def _evidence_grades(figures: LaplaceFigures, believed: EvidenceEstimate | None,
 
 def _bar_grades(parameters: tuple[ParameterRow, ...]) -> tuple[Grade, ...]:
     if not parameters:
-        return (Grade("error bars", float("nan"), "not checked", "There are no draws to compare error bars with."),)
+        return (Grade("error bars", float("nan"), "not checked", "There are no draws to compare the error bars with."),)
     ratios = np.array([row.laplace_sd / row.sd for row in parameters])
     i = int(np.argmax(np.abs(np.log(ratios))))
     sentence = f"Laplace's error bar of {parameters[i].name} is {ratios[i]:.2f} times the standard deviation"
-    sentence += " of its draws, the worst." if len(parameters) > 1 else " of its draws."
+    sentence += " of its draws, the largest disagreement." if len(parameters) > 1 else " of its draws."
     return (Grade("error bars", float(ratios[i]), level_of("error bars", abs(float(np.log(ratios[i])))), sentence),)
 
 

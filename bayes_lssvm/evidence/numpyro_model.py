@@ -19,8 +19,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from tqdm.auto import tqdm
 
+from ..base.progress import tqdm
 from ..base.streams import stream
 from ..base.text import scalar_names
 from ..base.typing import AnyArray, Array
@@ -144,8 +144,9 @@ class UnconstrainedModel:
         points = in_chunks(vectorised(one), flat, self.chunk, "draws mapped")
         if not np.all(np.isfinite(points)):
             raise ValueError(
-                f"{np.sum(~np.isfinite(points).all(axis=-1))} draws lie on the boundary of a support, where they have "
-                "no unconstrained value. Single-precision chains do that: sample in 64 bits (numpyro.enable_x64())."
+                f"{np.sum(~np.isfinite(points).all(axis=-1))} draws lie on the boundary of a support, where they "
+                "have no unconstrained value. This happens in single precision: sample in 64 bits "
+                "(numpyro.enable_x64())."
             )
         return points.reshape(-1 if len(lead) == 2 else 1, lead[-1], self.dim)
 
@@ -187,8 +188,8 @@ class UnconstrainedModel:
         """Unconstrained draws of the prior, of shape (n, d); an improper one is refused."""
         if self.improper:
             raise ValueError(
-                f"Sites {', '.join(self.improper)} have no distribution to draw from: their prior is improper. Bridge "
-                "sampling takes such models; whatever starts from the prior does not."
+                f"Sites {', '.join(self.improper)} have no distribution to draw from: their prior is improper. "
+                "Bridge sampling works for such models; methods that start from the prior do not."
             )
         with double_precision(_WHAT):
             import jax
@@ -298,12 +299,14 @@ def _latent(trace: dict[str, Any], draws: Draws | None) -> dict[str, Any]:
     """The latent sites of a trace; a sentence for each kind of thing that has no evidence by integration."""
     for name, site in trace.items():
         if site["type"] == "plate" and site["args"][1] not in (None, site["args"][0]):
-            raise ValueError(f"Plate {name!r} takes a random subsample of the data: the evidence needs all of them.")
+            raise ValueError(f"Plate {name!r} takes a random subsample of the data: the evidence needs all the data.")
         if site["type"] == "param":
             raise ValueError(f"Site {name!r} is a numpyro.param, which has no prior; make it a sample site.")
     latent = {n: s for n, s in trace.items() if s["type"] == "sample" and not s["is_observed"]}
     if not latent:
-        raise ValueError("The model has no latent sites, so there is nothing to integrate: its log density is log Z.")
+        raise ValueError(
+            "The model has no latent sites, so there is nothing to integrate: its log density is already log Z."
+        )
     discrete = [name for name, site in latent.items() if site["fn"].support.is_discrete]
     if discrete:
         raise ValueError(

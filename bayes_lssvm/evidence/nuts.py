@@ -123,7 +123,7 @@ def _starts(density: UnconstrainedModel, modes: Sequence[Mode], chains: int, see
     finite = candidates[np.isfinite(density.log_density(candidates))]
     if len(finite) < chains:
         raise ValueError(
-            f"The log density is finite at {len(finite)} of {len(candidates)} starting points: there is nowhere to "
-            "begin. Look for extreme values in the data, and for priors that allow impossible parameters."
+            f"The log density is finite at {len(finite)} of {len(candidates)} starting points, too few to start "
+            "the chains. Look for extreme values in the data, and for priors that allow impossible parameters."
         )
     return finite[:chains]

@@ -185,7 +185,8 @@ def _problem(
 ) -> Problem:
     if not callable(model):
         raise ValueError(
-            f"The model must be a NumPyro model or a log density, got {type(model).__name__}; draws come after it."
+            f"The model must be a NumPyro model or a log density, got {type(model).__name__}; the draws are the "
+            "second argument."
         )
     if not isinstance(args, tuple | list) and draws is None and sampled is None:
         args, draws = (), args
@@ -207,8 +208,8 @@ def _problem(
         return _of_program(model, tuple(args), kwargs or {}, given, group, chunk, seed)
     if args or kwargs:
         raise ValueError(
-            "A model with arguments is a NumPyro model; its draws come by site, {site: array of shape (chains, n, …)}. "
-            "A plain log density takes points and nothing else."
+            "A model with arguments is a NumPyro model; its draws are given by site, {site: array of shape "
+            "(chains, n, …)}. A plain log density takes points and nothing else."
         )
     if not _takes(model, given):
         raise ValueError(
@@ -274,7 +275,9 @@ def _compared(
             warn(words, EvidenceDisagreementWarning)
         sentences.append(words)
     elif weighted is not None and bridged is not None:
-        sentences.append(f"Importance sampling cannot vouch for the bridge: its k̂ is {k_hat:.2f} (0.7 is the limit).")
+        sentences.append(
+            f"Importance sampling cannot confirm the bridge estimate: its k̂ is {k_hat:.2f} (0.7 is the limit)."
+        )
     sentences += [missing] if missing else []
     sentences += [f"Concern: {concern}." for concern in concerns if concern not in sentences]
     return LogEvidence(

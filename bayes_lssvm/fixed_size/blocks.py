@@ -143,7 +143,9 @@ def of_reader(reader: Any) -> list[Shard]:
     return found
 
 
-def of_files(paths: str | Path | Sequence[str | Path], target: str, ignore: Sequence[str] = ()) -> list[Shard]:
+def of_files(
+    paths: str | Path | Sequence[str | Path], target: str, ignore: Sequence[str] = (), *, weights: str | None = None
+) -> list[Shard]:
     """Shards of CSV (also .csv.gz) or Parquet files, a file each, in the order of their names.
 
     Parameters
@@ -153,17 +155,23 @@ def of_files(paths: str | Path | Sequence[str | Path], target: str, ignore: Sequ
         The column of the targets; all others are inputs, which must be numbers.
     ignore : sequence of str
         Columns that are left out.
+    weights : str, optional
+        The column of the rows' weights, which is no input.
     """
+    if weights is not None and weights in (target, *ignore):
+        raise ValueError(f"The column {weights!r} cannot be the weights and the target, or ignored, as well.")
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     files = sorted({file for path in given for file in _files(Path(path))})
     if not files:
         raise ValueError(f"There is no CSV or Parquet file at {', '.join(map(str, given))}.")
-    columns = _columns(files[0], target, ignore)
+    columns = _columns(files[0], target, ignore, weights)
+    # sums that were kept with other weights are not taken for these
+    suffix = "" if weights is None else f" weights {weights}"
     return [
         Shard(
             str(file),
-            lambda file=file: _read_file(file, target, columns),  # type: ignore[misc]
-            _version(file),
+            lambda file=file: _read_file(file, target, columns, weights),  # type: ignore[misc]
+            _version(file) + suffix,
             tuple(columns),
         )
         for file in files
@@ -225,12 +233,13 @@ def _imported(name: str, advice: str) -> Any:
         raise ImportError(advice) from None
 
 
-def _columns(path: Path, target: str, ignore: Sequence[str]) -> list[str]:
+def _columns(path: Path, target: str, ignore: Sequence[str], weights: str | None) -> list[str]:
     first = next(_frames(path), None)
     names = [] if first is None else [str(name) for name in first.columns]
-    if target not in names:
-        raise ShardError(f"{path}: it has no column {target!r}; its columns are {', '.join(names[:20]) or 'none'}.")
-    return [name for name in names if name != target and name not in ignore]
+    for wanted in (target,) if weights is None else (target, weights):
+        if wanted not in names:
+            raise ShardError(f"{path}: it has no column {wanted!r}; its columns are {', '.join(names[:20]) or 'none'}.")
+    return [name for name in names if name not in (target, weights, *ignore)]
 
 
 def input_blocks(path: Path, columns: list[str]) -> Iterator[Array]:
@@ -256,9 +265,11 @@ def _inputs(frame: Any, path: Path, columns: list[str]) -> Array:
     return np.asarray(frame[columns].to_numpy(dtype=float))
 
 
-def _read_file(path: Path, target: str, columns: list[str]) -> Iterator[tuple[Any, Any]]:
+def _read_file(path: Path, target: str, columns: list[str], weights: str | None) -> Iterator[tuple[Any, ...]]:
     for frame in _frames(path):
         X = _inputs(frame, path, columns)
-        if target not in frame.columns:
-            raise ShardError(f"{path}: it has no column {target!r}, which the first shard has.")
-        yield X, frame[target].to_numpy()
+        for wanted in (target,) if weights is None else (target, weights):
+            if wanted not in frame.columns:
+                raise ShardError(f"{path}: it has no column {wanted!r}, which the first shard has.")
+        y = frame[target].to_numpy()
+        yield (X, y) if weights is None else (X, y, _inputs(frame, path, [weights])[:, 0])

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from ..base.archive import ModelFileError, open_state, write_state
 from ..base.errors import BayesLSSVMWarning, warn
+from ..base.progress import tqdm
 from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
 from .blocks import Shard, ShardError
@@ -91,7 +91,7 @@ class Encoding:
         unknown = self.classes[labels] != y
         if unknown.any():
             raise ShardError(
-                f"{name}: the label {y[unknown].tolist()[0]!r} is none of the classes {self.classes.tolist()}."
+                f"{name}: the label {y[unknown].tolist()[0]!r} is not one of the classes {self.classes.tolist()}."
             )
         return self.standardiser(X), labels
 
@@ -219,7 +219,8 @@ class OnDask:
     Attributes
     ----------
     parts : sequence
-        Shards, which workers can read; or triples of a name and delayed inputs and targets, one for each partition.
+        Shards, which workers can read; or for each partition a tuple of its name and its delayed inputs, targets and
+        weights, if there are any.
     client : distributed.Client, optional
     folder : Path, optional
         Where the statistics of finished parts are kept; workers see the same files.
@@ -253,8 +254,8 @@ def _on_part(work: Callable[[Shard], Found], folder: Path | None, key: str, part
     """The work on a part that has come to this worker."""
     if isinstance(part, Shard):
         return kept(work, part, folder, key)
-    name, X, y = part
-    return kept(work, Shard(name, lambda: [(X, y)]), None, key)
+    name, *columns = part
+    return kept(work, Shard(name, lambda: [tuple(columns)]), None, key)
 
 
 _LOST = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError", "TimeoutError")
@@ -264,8 +265,12 @@ def _lost(error: Exception, what: str, folder: Path | None) -> Exception:
     """A cluster that went away as one sentence; what rows are to blame for stays what it is."""
     if not isinstance(error, OSError) and type(error).__name__ not in _LOST:
         return error
-    found = f"what is finished is kept in {folder}" if folder is not None else "nothing is kept without folder="
+    found = (
+        f"finished parts are kept in {folder}"
+        if folder is not None
+        else "nothing was kept, since folder= was not given"
+    )
     return ConnectionError(
-        f"The Dask cluster was lost during the pass {what!r} ({type(error).__name__}); {found}. The same call goes on "
-        "from there, with a scheduler or without."
+        f"The Dask cluster was lost during the pass {what!r} ({type(error).__name__}); {found}. The same call "
+        "resumes from there, with or without a scheduler."
     )

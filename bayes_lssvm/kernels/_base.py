@@ -323,7 +323,7 @@ class Scaled(Kernel):
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.factor) and self.factor > 0):
-            raise ValueError(f"A kernel can be scaled by a positive finite number only, got {self.factor!r}.")
+            raise ValueError(f"A kernel can only be multiplied by a positive finite number, got {self.factor!r}.")
 
     @property
     def log_params(self) -> Array:

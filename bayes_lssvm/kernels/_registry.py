@@ -131,8 +131,8 @@ def as_kernel(kernel: Kernel | str, n_features: int) -> Kernel:
     if isinstance(kernel, str):
         if kernel.lower() == PRECOMPUTED:
             raise ValueError(
-                'kernel="precomputed" is for LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR, MulticlassLSSVC and the fully '
-                "Bayesian estimators, which take kernel matrices in the place of inputs. Here inputs are needed."
+                'kernel="precomputed" is for LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR, MulticlassLSSVC and the '
+                "fully Bayesian estimators, which take kernel matrices instead of inputs. Here inputs are needed."
             )
         if kernel.lower() not in _BY_NAME:
             raise ValueError(f"There is no kernel named {kernel!r}; the names are {', '.join(_BY_NAME)}.")
@@ -162,8 +162,9 @@ def _require_registered(kernel: Kernel) -> None:
     entry = _BY_KIND.get(type(kernel).__name__)
     if entry is None or entry.kind is not type(kernel):
         raise UnknownKernelError(
-            f"{kernel!r} is of a class that no file can bring back: call bayes_lssvm.kernels.register("
-            f"{type(kernel).__name__}) before saving, and in every program that loads the file."
+            f"{kernel!r} belongs to a class that cannot be restored from a file: call "
+            f"bayes_lssvm.kernels.register({type(kernel).__name__}) before saving, and in every program that loads "
+            "the file."
         )
     for part in (*getattr(kernel, "parts", ()), getattr(kernel, "kernel", None)):
         if isinstance(part, Kernel):

@@ -129,11 +129,11 @@ def from_sklearn(kernel: Any) -> FromSklearn:
         raise ValueError(f"from_sklearn takes a kernel of sklearn.gaussian_process.kernels, got {kernel!r}.")
     if isinstance(kernel, peers.CompoundKernel):
         raise ValueError(
-            "A CompoundKernel is a list of kernels with a matrix each, not one kernel; take them one by one, or add "
-            "them."
+            "A CompoundKernel is a list of kernels, each with its own matrix, not one kernel; use them one by "
+            "one, or add them."
         )
     if not np.isfinite(kernel.theta).all():
-        raise ValueError(f"The parameters of {kernel!r} are not finite in their logs; give positive finite ones.")
+        raise ValueError(f"The parameters of {kernel!r} do not have finite logarithms; give positive finite ones.")
     return FromSklearn(kernel.clone_with_theta(kernel.theta))
 
 
@@ -151,8 +151,8 @@ def _plain(peer: Any) -> dict[str, Any]:
 
     if getattr(peers, type(peer).__name__, None) is not type(peer):
         raise UnknownKernelError(
-            f"{peer!r} is not one of scikit-learn's own kernels, so that no file can bring it back. Write it as a "
-            "subclass of bayes_lssvm.kernels.Kernel and register it."
+            f"{peer!r} is not one of scikit-learn's own kernels, so it cannot be restored from a file. Write it as "
+            "a subclass of bayes_lssvm.kernels.Kernel and register it."
         )
     return {"class": type(peer).__name__, "params": {name: _value(v) for name, v in peer.get_params(False).items()}}
 

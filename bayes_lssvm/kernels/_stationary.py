@@ -22,6 +22,7 @@ _VANISHED = float(np.log(28.0))  # exp(−28²) is zero
 _ALIKE = 1e-5  # d²/σ² of the farthest points, below which all entries of a matrix are one, as good as
 _ROWS = 256
 _CANCELLED = 0.02  # distance over lengths, both squared, below which more than a digit and a half would be lost
+_PAIRS = 2**16  # of points whose differences are taken at a time
 
 
 def _centred(X: Array, Z: Array | None, scales: Array | float) -> tuple[Array, Array]:
@@ -44,11 +45,12 @@ def _minus_squared_distances(A: Array, B: Array) -> Array:
     a2, b2 = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
     D = product(np.column_stack([2.0 * A, -a2, -np.ones(len(A))]), np.column_stack([B, np.ones(len(B)), b2]).T)
     np.minimum(D, 0.0, out=D)
-    close = -_CANCELLED * np.add.outer(a2, b2) < D
-    for i in np.flatnonzero(close.any(axis=1)):
-        columns = np.flatnonzero(close[i])
-        difference = A[i] - B[columns]
-        D[i, columns] = -np.einsum("jk,jk->j", difference, difference)
+    close = np.flatnonzero(np.add.outer(-_CANCELLED * a2, -_CANCELLED * b2) < D)
+    for start in range(0, len(close), _PAIRS):
+        i, j = np.divmod(close[start : start + _PAIRS], len(B))
+        difference = A[i] - B[j]
+        # a sum for each pair by itself: einsum's last digit depends on where in the block a pair stands
+        D[i, j] = -np.square(difference, out=difference).sum(axis=1)
     return D
 
 
@@ -79,10 +81,15 @@ def _exp(D: Array) -> Array:
     return np.exp(D, out=D)
 
 
-def _contract_squared_differences(X: Array, B: Array) -> Array:
-    """Σ_ij B_ij (x_ik − x_jk)² for each input k and symmetric B, in O(N²d) time and O(Nd) memory."""
+def _contract_squared_differences(X: Array, W: Array, K: Array) -> Array:
+    """Σ_ij W_ij K_ij (x_ik − x_jk)² for each input k and symmetric W and K, in O(N²d) time and O(Nd) memory."""
     A = X - X.mean(axis=0)
-    return 2.0 * (np.einsum("i,ik->k", B.sum(axis=1), A**2) - np.einsum("ik,ik->k", A, product(B, A)))
+    total = np.zeros(X.shape[1])
+    for start in range(0, len(A), _ROWS):
+        rows = slice(start, start + _ROWS)
+        B = W[rows] * K[rows]
+        total += np.einsum("i,ik->k", B.sum(axis=1), A[rows] ** 2) - np.einsum("ik,ik->k", A[rows], product(B, A))
+    return 2.0 * total
 
 
 @dataclass(frozen=True)
@@ -139,8 +146,8 @@ class RBF(OneWidth):
         yield -2.0 * U * np.exp(U)
 
     def contract(self, X: Array, W: Array, K: Array | None = None) -> Array:
-        B = W * (self(X) if K is None else K)
-        return np.array([2.0 / self.sigma**2 * _contract_squared_differences(X, B).sum()])
+        K = self(X) if K is None else K
+        return np.array([2.0 / self.sigma**2 * _contract_squared_differences(X, W, K).sum()])
 
     def unchanged_below(self, X: Array) -> float:
         """Where exp(−d²/σ²) of the nearest two points, d apart, is zero in double precision."""
@@ -224,8 +231,8 @@ class ARD(Kernel):
             yield 2.0 * K * ((X[:, i, None] - Z[None, :, i]) / scale) ** 2
 
     def contract(self, X: Array, W: Array, K: Array | None = None) -> Array:
-        B = W * (self(X) if K is None else K)
-        return 2.0 * _contract_squared_differences(X, B) / np.square(self.scales)
+        K = self(X) if K is None else K
+        return 2.0 * _contract_squared_differences(X, W, K) / np.square(self.scales)
 
     def starting_points(self, X: Array) -> Array:
         # As many inputs, so many ways to start: spherical kernels of several widths (paper 4 starts from one).

@@ -36,6 +36,7 @@ _STEPS = 60
 _LARGEST_STEP = 2.0
 _SHORT = 1e-4  # a step within reach of Newton's method
 _STILL = 1e-9
+_SCANNED = 1e-5  # of a step in log μ, which squares in the next one; Newton's method goes on from the peaks
 _LEAST_CURVATURE = 1e-3  # at an end of the range, where there is no mode
 _THIRD = 1e-3  # step of the differences of a prior's curvature
 
@@ -131,7 +132,7 @@ def _best_log_mu(m: int, q1: Array, log_gamma: Array, priors: Priors) -> Array:
         bend = 0.5 * pull + priors[0].curvature(u) + priors[1].curvature(u + log_gamma)
         step = np.clip(slope / np.maximum(bend, 1e-12), -_LARGEST_STEP, _LARGEST_STEP)
         moved = np.clip(u + step, low, np.maximum(low, high))
-        if np.abs(moved - u).max() < 1e-10:
+        if np.abs(moved - u).max() < _SCANNED:
             return moved
         u = moved
     return u
@@ -184,12 +185,33 @@ def laplace_derivative(
     q, tr : q_1 … q_4 and tr_1 … tr_3
     """
     mu, zeta = found.level2.mu, found.level2.zeta
+    if not found.has_mode:  # nothing moves that could be followed
+        return LaplaceDerivative(0.0, 0.0, 0.5 * mu, 0.0, 0.0)
+    return derivative_around(mu, zeta, found.precision, priors, q, tr)
+
+
+def derivative_around(
+    mu: float, zeta: float, precision: Array, priors: Priors, q: Sequence[float], tr: Sequence[float]
+) -> LaplaceDerivative:
+    """The same at μ and ζ near the mode, with minus the Hessian there, of shape (2, 2)."""
+    s = mu / zeta
+    volume, pull = volume_slopes(mu, zeta, precision, priors, q, tr)
+    move = np.linalg.solve(precision, pull)
+    c1, c2, cu, cp, cr = volume + 0.5 * np.array([move[1] - move[0], 0.0, -move[0], move[0] - move[1], 0.0])
+    return LaplaceDerivative(-c1 * s, -2.0 * c2 * s**2, (0.5 - cu) * mu, -cp * mu * s, -cr * mu * s**2)
+
+
+def volume_slopes(
+    mu: float, zeta: float, precision: Array, priors: Priors, q: Sequence[float], tr: Sequence[float]
+) -> tuple[Array, Array]:
+    """Derivatives of the volume −½ log det A in (A₁, A₂, u, p, r), and by way of them in (log μ, log ζ).
+
+    The parameters are those of `laplace_derivative`, and A itself, of shape (2, 2).
+    """
     s = mu / zeta
     A1, A2, A3 = s * tr[0], s**2 * tr[1], s**3 * tr[2]
     u, p, r, w = mu * q[0], mu * s * q[1], mu * s**2 * q[2], mu * s**3 * q[3]
-    if not found.has_mode:  # nothing moves that could be followed
-        return LaplaceDerivative(0.0, 0.0, 0.5 * mu, 0.0, 0.0)
-    P = np.linalg.inv(found.precision)
+    P = np.linalg.inv(precision)
     aa, ac, cc = float(P[0, 0]), float(P[0, 1]), float(P[1, 1])
     delta = aa - 2.0 * ac + cc
     # ½ tr(P·Hessian) as a form in (A₁, A₂, u, p, r)
@@ -197,10 +219,7 @@ def laplace_derivative(
     along_mu = np.array([A1 - A2, 2.0 * (A2 - A3), u - p, 2.0 * (p - r), 3.0 * (r - w)])
     along_zeta = np.array([A2 - A1, 2.0 * (A3 - A2), p, 2.0 * r - p, 3.0 * w - 2.0 * r])
     third = [_third(prior, x) for prior, x in zip(priors, np.log([mu, zeta]), strict=True)]
-    pull = np.array([volume @ along_mu + 0.5 * aa * third[0], volume @ along_zeta + 0.5 * cc * third[1]])
-    move = P @ pull
-    c1, c2, cu, cp, cr = volume + 0.5 * np.array([move[1] - move[0], 0.0, -move[0], move[0] - move[1], 0.0])
-    return LaplaceDerivative(-c1 * s, -2.0 * c2 * s**2, (0.5 - cu) * mu, -cp * mu * s, -cr * mu * s**2)
+    return volume, np.array([volume @ along_mu + 0.5 * aa * third[0], volume @ along_zeta + 0.5 * cc * third[1]])
 
 
 def _third(prior: LogPrior, x: float) -> float:

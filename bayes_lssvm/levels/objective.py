@@ -22,6 +22,7 @@ factor the evidence can also be climbed in (log γ, θ) jointly, where one Chole
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -36,11 +37,11 @@ from ..linalg.reduction import log_constant
 from ..linalg.spectrum import TridiagonalReduction
 from ..priors import HyperPrior, LogPrior
 from .level2 import Level2, optimise
-from .level2_posterior import Level2Posterior, laplace_derivative, most_probable
+from .level2_posterior import LaplaceDerivative, Level2Posterior, laplace_derivative, most_probable
 from .level3 import DEFAULT_PRIOR_SD, log_occam, occam_slope
 
 BOUNDARY_MARGIN = 10.0  # nats
-_BLOCK = 256  # rows at a time
+_BLOCK = 128  # rows at a time
 
 
 @dataclass(frozen=True)
@@ -142,32 +143,7 @@ class Objective:
         y = self.y - np.average(self.y, weights=w)
         alpha = inverse.apply(y)
         R = mirror_lower(inverse.lower()).T
-        noise = np.ones(len(y)) if w is None else 1.0 / w  # the diagonal of W⁻¹
-        beta = product(R, noise * alpha)
-        eta = product(R, noise * beta)
-        if w is None:
-            second = square(R)
-            traces = (float(np.trace(R)), squared_norm(R), float(np.einsum("ij,ij->", R, second)))
-        else:
-            thin = R * noise  # RW⁻¹
-            second = product(thin, R)
-            third = np.einsum("ij,ij->i", thin, second) @ noise
-            traces = (float(np.trace(thin)), float(np.einsum("ij,ji->", thin, thin)), float(third))
-        moments = [
-            float(v) for v in (y @ alpha, alpha @ (noise * alpha), alpha @ (noise * beta), beta @ (noise * beta))
-        ]
-        c = laplace_derivative(found, priors, moments, traces)
-        vectors = np.stack([alpha, beta, eta], axis=1)  # [N, 3]
-        forms = np.array([[c.own, c.mixed, c.far], [c.mixed, c.far, 0.0], [c.far, 0.0, 0.0]])
-        right = np.ascontiguousarray((vectors @ forms).T)
-        # a block of rows of W needs the same rows of R only, and takes their place
-        for start in range(0, len(y), _BLOCK):
-            rows = slice(start, start + _BLOCK)
-            block = product(c.cube * noise * R[rows], second)
-            block += c.square * second[rows]
-            block -= 0.5 * R[rows]
-            R[rows] = block + product(np.ascontiguousarray(vectors[rows]), right)
-        return R
+        return laplace_weights(R, y, alpha, w, lambda q, tr: laplace_derivative(found, priors, q, tr))
 
     def joint(self, kernel: Kernel, log_gamma: float) -> JointEvaluation:
         """Log p(D | γ, θ), μ eliminated, without the Occam factor; every step costs one Cholesky factor."""
@@ -206,7 +182,7 @@ class Objective:
 
     def _along_kernel(self, kernel: Kernel, step: _Step, weight: float) -> Array:
         """Derivatives in log θ by W = −½R + weight·ααᵀ; uses up the inverse."""
-        return kernel.contract(self.X, _evidence_derivative(step.inverse, step.alpha, weight), step.K)
+        return kernel.contract(self.X, evidence_derivative(step.inverse.lower(), step.alpha, weight), step.K)
 
     def _support(self, inverse: ProjectedInverse) -> tuple[Array, float]:
         """α = Ry and q_1 = yᵀRy."""
@@ -222,7 +198,7 @@ class Objective:
         alpha, q1 = self._support(inverse)
         slope = occam_slope(result, self.prior_sd) if self.occam else 0.0
         if slope == 0.0:
-            return _evidence_derivative(inverse, alpha, 0.5 * (n - 1) / q1)
+            return evidence_derivative(inverse.lower(), alpha, 0.5 * (n - 1) / q1)
         R = mirror_lower(inverse.lower()).T
         noise = np.ones(n) if w is None else 1.0 / w
         beta = product(R, noise * alpha)
@@ -239,6 +215,53 @@ class Objective:
         W += mixed
         W += mixed.T
         return W
+
+
+def laplace_weights(
+    R: Array,
+    y: Array,
+    alpha: Array,
+    weights: Array | None,
+    coefficients: Callable[[Sequence[float], Sequence[float]], LaplaceDerivative],
+) -> Array:
+    """W = ∂(Laplace's evidence)/∂Ω of shape (N, N), in the memory of R, which is whole and in C order.
+
+    Parameters
+    ----------
+    R : array of shape (N, N)
+    y, alpha : arrays of shape (N,)
+        Targets round their mean, and Ry.
+    weights : array of shape (N,) or None
+    coefficients : callable
+        From q_1 … q_4 and tr_1 … tr_3.
+    """
+    root = None if weights is None else np.sqrt(weights)
+    if root is not None:  # W^{−½}RW^{−½}, W^½y and W^{−½}α have the sums and products of equal weights
+        R /= root[:, None]
+        R /= root
+        y, alpha = root * y, alpha / root
+    beta = product(R, alpha)
+    eta = product(R, beta)
+    second = square(R)
+    traces = (float(np.trace(R)), squared_norm(R), float(np.einsum("ij,ij->", R, second)))
+    moments = [float(v) for v in (y @ alpha, alpha @ alpha, alpha @ beta, beta @ beta)]
+    c = coefficients(moments, traces)
+    vectors = np.stack([alpha, beta, eta], axis=1)  # [N, 3]
+    forms = np.array([[c.own, c.mixed, c.far], [c.mixed, c.far, 0.0], [c.far, 0.0, 0.0]])
+    right = np.ascontiguousarray((vectors @ forms).T)
+    # a block of rows of W needs the same rows of R only, and takes their place; its half to the right is mirrored
+    for start in range(0, len(y), _BLOCK):
+        stop = min(start + _BLOCK, len(y))
+        rows, left = slice(start, stop), slice(0, stop)
+        block = product(c.cube * R[rows], second[:, left])
+        block += c.square * second[rows, left]
+        block -= 0.5 * R[rows, left]
+        block += product(np.ascontiguousarray(vectors[rows]), np.ascontiguousarray(right[:, left]))
+        R[rows, left] = block
+    if root is not None:
+        R *= root[:, None]
+        R *= root
+    return mirror_lower(R)
 
 
 class DerivativeCoefficients(NamedTuple):
@@ -283,9 +306,8 @@ class _Step(NamedTuple):
     log_det: float
 
 
-def _evidence_derivative(inverse: ProjectedInverse, alpha: Array, weight: float) -> Array:
-    """W = −½R + weight·ααᵀ, built in the lower triangle of C's memory and mirrored."""
-    W = inverse.lower()
-    W *= -0.5
-    W = blas.dsyr(weight, alpha, lower=1, a=W, overwrite_a=1)
+def evidence_derivative(R: Array, alpha: Array, weight: float) -> Array:
+    """W = −½R + weight·ααᵀ, built in the memory of R, of which the lower triangle is given, and mirrored."""
+    R *= -0.5
+    W = blas.dsyr(weight, alpha, lower=1, a=R, overwrite_a=1)
     return mirror_lower(W).T  # symmetric; the transpose has the kernel matrix's memory order

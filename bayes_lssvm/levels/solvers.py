@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from tqdm.auto import tqdm
 
 from ..base.errors import NotPositiveSemidefiniteError, require_positive, warn
+from ..base.progress import tqdm
 from ..base.typing import Array
 from ..kernels import Kernel, check_positive_semidefinite
 from ..linalg.factor import Factor

@@ -24,8 +24,8 @@ from .blas import fortran_copy, mirror_lower
 def not_positive_definite(noise: float | Array) -> NotPositiveSemidefiniteError:
     """The error of a matrix Ω + diag(noise) that has no Cholesky factor."""
     return NotPositiveSemidefiniteError(
-        f"The kernel matrix plus 1/γ = {float(np.min(noise)):.3g} is not positive definite to rounding: γ is too large "
-        "for it, or the kernel is not positive semi-definite on these data."
+        f"The kernel matrix plus 1/γ = {float(np.min(noise)):.3g} is not numerically positive definite: γ is too "
+        "large, or the kernel is not positive semi-definite on these data."
     )
 
 

@@ -237,7 +237,8 @@ def log_product(D: Array) -> Array:
     """Σ_j log D_ij for positive D, with one logarithm for each group of eight factors."""
     whole = D.shape[1] // _LOG_GROUP * _LOG_GROUP
     with np.errstate(over="ignore", under="ignore"):
-        grouped = D[:, :whole].reshape(len(D), -1, _LOG_GROUP).prod(axis=2)
+        # factors of a group stand far apart, so that neighbours are multiplied by neighbours
+        grouped = D[:, :whole].reshape(len(D), _LOG_GROUP, -1).prod(axis=1)
     tail = D[:, whole:]
     if not np.all((grouped > 1e-280) & (grouped < 1e280)):  # extreme scales: the plain sum
         return np.asarray(np.log(D).sum(axis=1))

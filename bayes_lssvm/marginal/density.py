@@ -1,7 +1,8 @@
 """The log posterior density of all hyperparameters, log p(D | μ, ζ, θ) + log p(log μ, log ζ, log θ), up to p(D | H).
 
-A point is x = (log μ, log ζ, log θ₁, …). One Cholesky factor gives a value with its gradient; many points of one
-kernel cost one tridiagonal reduction and O(N) each. Rows that repeat inputs are put together first (`linalg.repeats`).
+A point is x = (log μ, log ζ, log θ₁, …). One Cholesky factor gives a value, and with its inverse the gradient; many
+points of one kernel cost one tridiagonal reduction and O(N) each. Rows that repeat inputs are put together first
+(`linalg.repeats`).
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, check_positive_semidefinite
 from ..levels.level2 import log_evidence, log_evidence_gradient, log_evidence_hessian, log_evidences
 from ..levels.objective import Objective
-from ..linalg.reduction import Reduction, largest_log_gamma
+from ..linalg.factor import Factor, require_total
+from ..linalg.reduction import Reduction, largest_log_gamma, log_constant
 from ..linalg.repeats import reduced, repeated_inputs
 from ..priors import LogPrior
 from ..search.order import OrderedSearch
 
 _FARTHEST = 300.0  # log μ
 _SMALLEST = 1e-100  # of γλ, whose square must not underflow
+_WELL_CONDITIONED = 1e6  # γ times the trace of Ω, up to which a Cholesky factor is as good as a reduction
 _STEP = 1e-3  # of the differences of gradients: their error is of order step⁴
 
 
@@ -135,23 +138,55 @@ class Density:
         return reduced(K, self.y, self.rows, self.weights)
 
     def values(self, points: Array, *, tick: Callable[[], object] | None = None) -> Array:
-        """The log density at each of the points of shape (n, 2 + P): one reduction for each distinct kernel."""
+        """The log density at each of the points of shape (n, 2 + P).
+
+        A reduction for each distinct kernel; a Cholesky factor, a quarter of that, where it has one point only.
+        """
         points = np.atleast_2d(np.asarray(points, dtype=float))
         prior = self.log_prior(points)
         result = np.full(len(points), -np.inf)
         inside = np.isfinite(prior)
         _, group = np.unique(points[:, 2:], axis=0, return_inverse=True)
         group = group.ravel()
+        block = self.kernel.blocks(self.objective.X)
         for g in np.unique(group[inside]):
             members = np.flatnonzero(inside & (group == g))
             try:
-                reduction = self.reduction(self.kernel_at(points[members[0]]))
+                alone = self._by_factor(points[members[0]], block) if len(members) == 1 else None
+                found = self._by_reduction(points[members]) if alone is None else alone
             except NotPositiveSemidefiniteError:
                 continue
-            result[members] = log_evidences(reduction, points[members, 0], points[members, 1]) + prior[members]
+            result[members] = found + prior[members]
             if tick is not None:
                 tick()
         return result
+
+    def _by_reduction(self, points: Array) -> Array:
+        return log_evidences(self.reduction(self.kernel_at(points[0])), points[:, 0], points[:, 1])
+
+    def _by_factor(self, x: Array, block: Callable[[Kernel], Array]) -> float | None:
+        """Log p(D | μ, ζ, θ) at a point; None where a Cholesky factor would lose digits.
+
+        With M = Ω + sW⁻¹ and ρ = M⁻¹1, det(W^½ΩW^½ + s) on the complement of W^½1 is det M·Πw_i·1ᵀρ/Σw_i, and
+        q_1 = yᵀM⁻¹y − (ρᵀy)²/1ᵀρ.
+        """
+        kernel, s = self.kernel_at(x), float(np.exp(x[0] - x[1]))
+        if self.kernel_is_free and np.any(kernel.log_params > kernel.log_bounds(self.X)[:, 1]):
+            return None
+        K, w = block(kernel), self.objective.weights
+        check_positive_semidefinite(kernel, K)
+        if float(np.trace(K)) > _WELL_CONDITIONED * s:
+            return None
+        own = np.ones(len(K)) if w is None else w
+        y = self.objective.y - np.average(self.objective.y, weights=w)
+        factor = Factor.of(K, s / own)
+        solved = factor.solve(np.column_stack([y, np.ones(len(y))]))
+        total = require_total(solved[:, 1], s / own)
+        q1 = float(y @ solved[:, 0]) - float(y @ solved[:, 1]) ** 2 / total
+        log_det = factor.log_det + float(np.log(own).sum() + np.log(total / own.sum()))
+        misfit = (len(y) - 1) * (np.log(2.0 * np.pi) - x[0]) + np.exp(x[0]) * q1 + log_det
+        within = 0.0 if self.rows is None else _within_groups(self.rows, x).value
+        return float(log_constant(len(y), w) - 0.5 * misfit) + within
 
 
 @dataclass(frozen=True)

@@ -194,12 +194,12 @@ def load(path: str | Path) -> tuple[PosteriorState, Predictive]:
     if attributes.get("format_version") != VERSION:
         raise PosteriorFileError(
             f"{path} has format version {attributes.get('format_version')}, written by bayes-lssvm "
-            f"{attributes.get('bayes_lssvm_version')}; this version reads format {VERSION}. Its groups can still be "
-            "read by ArviZ or xarray; make the posterior again to predict with it."
+            f"{attributes.get('bayes_lssvm_version')}; this version reads format {VERSION}. Its groups can still "
+            "be read by ArviZ or xarray; compute the posterior again to predict with it."
         )
     try:
         if _CHECKSUM in attributes and _checksum(tree) != attributes[_CHECKSUM]:  # earlier files have none
-            raise ValueError("its checksum is not that of its content")
+            raise ValueError("its checksum does not match its content")
         rule = {str(name): np.asarray(v.values) for name, v in tree["rule_data"].data_vars.items()}
         X = np.asarray(tree["constant_data"]["X"].values, dtype=float)
         y = np.asarray(tree["observed_data"]["y"].values, dtype=float)
@@ -207,7 +207,7 @@ def load(path: str | Path) -> tuple[PosteriorState, Predictive]:
         weights = np.asarray(held["sample_weight"].values, dtype=float) if "sample_weight" in held else None
         return _restored(attributes, rule, Data(X, y, weights), _chains(tree))
     except Exception as error:  # any exception here comes from what the file says
-        raise PosteriorFileError(f"{path} is damaged: {error!r}. Make the posterior again.") from error
+        raise PosteriorFileError(f"{path} is damaged: {error!r}. Compute the posterior again.") from error
 
 
 def _chains(tree: DataTree) -> Chains | None:

@@ -45,8 +45,8 @@ def find_modes(density: Density) -> tuple[Mode, ...]:
                 modes.append(mode)
     if not modes:
         raise ValueError(
-            "The posterior of the hyperparameters has no mode with curvature in all directions, so Laplace's method "
-            'has nothing to say; integrate instead (method="quadrature" or "nuts", with a proper prior).'
+            "The posterior of the hyperparameters has no mode with curvature in all directions, so Laplace's "
+            'method cannot be used; integrate instead (method="quadrature" or "nuts", with a proper prior).'
         )
     places = np.argsort(order)
     return tuple(_given_back(density, mode, places) for mode in modes)
@@ -173,6 +173,6 @@ def laplace_evidence(reduction: Reduction, prior: HyperPrior) -> LaplaceEvidence
     mode = _gaussian(density, best.position)
     if mode is None:
         raise ValueError(
-            "The posterior of log μ and log ζ has no mode with curvature, so Laplace's method has nothing to say."
+            "The posterior of log μ and log ζ has no mode with curvature, so Laplace's method cannot be used."
         )
     return LaplaceEvidence(mode.log_mass, mode.position, mode.covariance)

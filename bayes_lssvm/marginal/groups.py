@@ -19,10 +19,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from .._version import __version__
 from ..base.arviz import datatree
+from ..base.progress import tqdm
 from ..base.rows import group_equal_inputs
 from ..base.typing import AnyArray, Array
 from ..base.weights import weighted_mean

@@ -33,8 +33,9 @@ from ..levels.level3 import ErrorBars, Level3, evaluate
 from ..priors import HyperPrior, LogPrior, as_hyper_prior
 from ..sampling.diagnostics import Diagnostics
 from .density import Density
-from .marginalise import marginalise
+from .marginalise import integrated, request_of
 from .posterior import HyperPosterior
+from .surface import surface_of
 
 QUADRATURE_ERROR = 1e-4
 """Nats: a hundredth of the smallest difference between rungs that anybody reads."""
@@ -100,7 +101,9 @@ class Rung:
     def integral(self) -> HyperPosterior:
         """The posterior, where there must be one."""
         if self.posterior is None:
-            raise ValueError(f"The rung {self.method!r} is a closed form and has no posterior to predict with.")
+            raise ValueError(
+                f"The approximation {self.method!r} is a closed form and has no posterior to predict with."
+            )
         return self.posterior
 
     def mass_beyond(self, points: Array, weights: Array | None = None) -> float:
@@ -146,7 +149,7 @@ class Ladder:
         """The rungs as a table, for notebooks."""
         rows = [[r.method, r.log_evidence, r.error, r.sd["log_mu"], r.sd["log_zeta"]] for r in self.rungs]
         header = ("method", "log evidence", "its error", "sd of log μ", "sd of log ζ")
-        return html_table("Approximations of the evidence and of the error bars, on one prior", header, rows)
+        return html_table("Approximations of the evidence and of the error bars, all with the same prior", header, rows)
 
     def __iter__(self) -> Iterator[Rung]:
         return iter(self.rungs)
@@ -161,7 +164,7 @@ class Ladder:
                 return rung
         if method in self.missing:
             raise ValueError(self.missing[method])
-        raise KeyError(f"the ladder has no rung {method!r}; it has {', '.join(r.method for r in self.rungs)}")
+        raise KeyError(f"the ladder has no approximation {method!r}; it has {', '.join(r.method for r in self.rungs)}")
 
 
 def ladder(
@@ -227,15 +230,16 @@ def ladder(
     by_forms = free == 0 and {"mackay", "hessian"} & set(wanted)
     closed = _closed_forms(X, y, weights, chosen, hyper_prior) if by_forms else None
     options: dict[str, Any] = {"kernel": chosen, "prior": hyper_prior, "fixed_kernel": fixed_kernel}
-    options |= {"sample_weight": weights, "standardise": False}
     options |= {"tolerance": tolerance, "draws": draws, "chains": chains, "warmup": warmup, "seed": seed}
+    surface, seen = surface_of(X, y, weights, standardise=False, task="auto")
+    request = request_of(surface, *seen, check=False, progress=progress, **options)
     found, missing = [], {}
     for method in wanted:
         if closed is not None and method in ("mackay", "hessian"):
             found.append(_mackay(closed) if method == "mackay" else _hessian(closed))
             continue
         try:
-            found.append(_rung(marginalise(X, y, method=method, check=False, progress=progress, **options)))
+            found.append(_rung(integrated(request, method)))
         except (ValueError, ImportError) as error:
             if method not in ("laplace", "importance", "ccd"):  # those that stand on a mode, and k̂, which is an extra
                 raise
@@ -251,7 +255,8 @@ def _wanted(rungs: Sequence[str] | None, free: int) -> tuple[str, ...]:
     unknown = [name for name in rungs if name not in fitting]
     if unknown:
         raise ValueError(
-            f"With {free} free parameters of the kernel the rungs are {', '.join(fitting)}; got {', '.join(unknown)}."
+            f"With {free} free parameters of the kernel the approximations are {', '.join(fitting)}; got "
+            f"{', '.join(unknown)}."
         )
     return tuple(name for name in fitting if name in rungs)
 
@@ -290,7 +295,7 @@ def _at_mode(method: str, closed: Level3, log_evidence: float, bars: ErrorBars) 
 
 def _mode_check(closed: Level3) -> Check:
     level2 = closed.level2
-    found = "has a mode" if not level2.at_boundary else f"has no mode to stand on: {level2.status}"
+    found = "has a mode" if not level2.at_boundary else f"has no mode: {level2.status}"
     return Check("mode", float(level2.at_boundary), 0.0, not level2.at_boundary, f"Level 2 {found}.")
 
 
@@ -333,7 +338,7 @@ def checks_of(posterior: HyperPosterior) -> tuple[Check, ...]:
 
 def quadrature_check(error: float) -> Check:
     """Whether a rule is as fine as what is read from it needs, by its own account."""
-    sentence = f"The quadrature's error is {error:.1e} nats by its own account (at most {QUADRATURE_ERROR:g})."
+    sentence = f"The quadrature's error is {error:.1e} nats by its own estimate (at most {QUADRATURE_ERROR:g})."
     return Check("quadrature error", error, QUADRATURE_ERROR, bool(error <= QUADRATURE_ERROR), sentence)
 
 

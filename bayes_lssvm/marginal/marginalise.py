@@ -27,7 +27,6 @@ METHODS: dict[str, Callable[[Request, dict[str, Any]], HyperPosterior]] = {
     "ccd": by_design,
     "nuts": by_nuts,
 }
-_OF_EQUAL_ROWS = ("nuts",)  # its tables of the evidence have no weights
 
 
 def marginalise(
@@ -57,7 +56,7 @@ def marginalise(
     y : array of shape (N,)
         Two labels of any kind, or real numbers.
     sample_weight : array of shape (N,), optional
-        Row i has the noise precision ζw_i; weight zero leaves it out. For any method but "nuts".
+        Row i has the noise precision ζw_i; weight zero leaves it out.
     kernel : Kernel or str
         Its parameters are integrated out too, unless `fixed_kernel`; more than one of them by "laplace", "importance",
         "ccd" or "nuts" only.
@@ -127,9 +126,21 @@ def with_surface(
     y: Array,
     weights: Array | None = None,
     *,
+    method: str = "quadrature",
+    **options: Any,
+) -> HyperPosterior:
+    """The posterior on data as the model sees them, which came to it through this surface."""
+    return integrated(request_of(surface, X, y, weights, **options), method)
+
+
+def request_of(
+    surface: Surface,
+    X: Array,
+    y: Array,
+    weights: Array | None = None,
+    *,
     kernel: Kernel | str,
     prior: HyperPrior | LogPrior | None = None,
-    method: str = "quadrature",
     fixed_kernel: bool = False,
     tolerance: float = 1e-6,
     draws: int | None = None,
@@ -138,30 +149,31 @@ def with_surface(
     check: bool = True,
     seed: int | np.random.Generator = 0,
     progress: bool = True,
-) -> HyperPosterior:
-    """The posterior on data as the model sees them, which came to it through this surface."""
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
-    if weights is not None and method in _OF_EQUAL_ROWS:
-        raise ValueError(
-            f'method="{method}" takes rows of equal weight, and sample_weight has others; use '
-            f"{', '.join(name for name in METHODS if name not in _OF_EQUAL_ROWS)}."
-        )
+) -> Request:
+    """What several methods may be asked for; the modes that some of them stand on are found once."""
     for name, value in (("draws", draws), ("chains", chains), ("warmup", warmup)):
         if value is not None and (not isinstance(value, int | np.integer) or value < 1):
             raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
     require_matrices(len(X), 6, "Integrate on a random subset.")
     chosen, hyper_prior = as_kernel(kernel, X.shape[1]), as_hyper_prior(prior)
+    options = (fixed_kernel, tolerance, draws, chains, warmup, check, seed, progress)
+    return Request(X, y, chosen, hyper_prior, *options, surface, weights)
+
+
+def integrated(request: Request, method: str) -> HyperPosterior:
+    """The posterior by one method."""
+    X, y, weights, seed = request.X, request.y, request.weights, request.seed
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
     settings = {
-        "kernel": chosen,
-        "prior": hyper_prior,
+        "kernel": request.kernel,
+        "prior": request.prior,
         "method": method,
-        "fixed_kernel": fixed_kernel,
-        "tolerance": tolerance,
+        "fixed_kernel": request.fixed_kernel,
+        "tolerance": request.tolerance,
         "seed": "generator" if isinstance(seed, np.random.Generator) else seed,
     }
-    options = (fixed_kernel, tolerance, draws, chains, warmup, check, seed, progress)
-    request = Request(X, y, chosen, hyper_prior, *options, surface, weights)
     found = METHODS[method](request, provenance(settings=settings, data=(X, y) if weights is None else (X, y, weights)))
     # the density of the targets, not of their standardised values; one dimension went to the bias
-    return replace(found, log_evidence=found.log_evidence - (len(y) - 1) * float(np.log(surface.target_scale)))
+    scale = float(np.log(request.surface.target_scale))
+    return replace(found, log_evidence=found.log_evidence - (len(y) - 1) * scale)

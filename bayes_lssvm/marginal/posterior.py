@@ -246,7 +246,7 @@ class HyperPosterior(PosteriorState):
         The first label in sorted order is −1 (`surface.classes`).
         """
         if not np.all(np.abs(self.y) == 1.0):
-            raise ValueError("predict_proba needs two classes; this posterior was made for real targets.")
+            raise ValueError("predict_proba needs two classes; this posterior is for real targets.")
         if moderation not in PAPERS_MODERATIONS:
             raise ValueError(f"moderation must be one of {', '.join(PAPERS_MODERATIONS)}, got {moderation!r}.")
         X = self._new_inputs(X)

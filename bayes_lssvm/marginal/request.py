@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..base.typing import Array
+from ..evidence.laplace import Mode
 from ..kernels import Kernel
 from ..priors import HyperPrior
 from .density import Density
+from .gaussian import find_modes
 from .posterior import HyperPosterior, names_with_gamma
 from .predictions import Nodes, PredictionNode, rows_of
 from .rules.cut import log_mass_beyond
@@ -54,10 +57,15 @@ class Request:
             raise ValueError('method="nuts" needs a whole number as its seed, not a generator.')
         return int(self.seed)
 
-    @property
+    @cached_property
     def density(self) -> Density:
         """The log posterior density."""
         return Density(self.X, self.y, self.kernel, self.prior.components(self.n_kernel), self.weights)
+
+    @cached_property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes of the posterior that have a curvature, the best first."""
+        return find_modes(self.density)
 
     def posterior(self, method: str, **fields: Any) -> HyperPosterior:
         """A posterior with what all methods share filled in."""

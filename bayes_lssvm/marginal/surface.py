@@ -116,7 +116,7 @@ def _two_classes(y: AnyArray) -> tuple[tuple[Any, ...], Array]:
         raise ValueError(f"All {len(y)} targets are equal ({classes[0]}), so there is nothing to learn from them.")
     if len(classes) > 2:
         raise ValueError(
-            f"marginalise takes two classes, or real targets, and y has {len(classes)} labels; FullyBayesianLSSVC "
-            "takes any number of classes."
+            f"marginalise is for two classes or for real targets, but y has {len(classes)} labels; "
+            "FullyBayesianLSSVC takes any number of classes."
         )
     return tuple(classes.tolist()), np.asarray(2.0 * codes - 1.0)

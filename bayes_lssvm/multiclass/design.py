@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from ..base.errors import EvidenceDivergenceWarning, InterpolationWarning, NoSignalWarning
 from ..base.memory import require_matrices
+from ..base.progress import tqdm
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
 from .members import Complaint
@@ -77,11 +77,15 @@ class SharedDesign:
                 found.append(Complaint(member.bit, NoSignalWarning, message))
             elif level2.status == "interpolation":
                 message = (
-                    f"Interpolation: the evidence grows up to the largest γ that can be computed, {level2.gamma:.3g}."
+                    "Interpolation: the evidence keeps growing up to the largest γ that can be computed, "
+                    f"{level2.gamma:.3g}."
                 )
                 found.append(Complaint(member.bit, InterpolationWarning, message))
             elif member.occam and member.level3_.occam_capped:
-                message = f"γ_eff = {level2.gamma_eff:.4g} is so close to 1 or to N = {level2.n} that eq 5.3 diverges."
+                message = (
+                    f"γ_eff = {level2.gamma_eff:.4g} is so close to 1 or to N = {level2.n} that the evidence "
+                    "(5.3) diverges."
+                )
                 found.append(Complaint(member.bit, EvidenceDivergenceWarning, message))
         return found
 

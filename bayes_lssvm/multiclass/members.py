@@ -21,7 +21,6 @@ from joblib import Parallel, delayed
 from scipy.special import logit
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from tqdm.auto import tqdm
 
 from ..base.archive import ModelFileError, State, open_state, write_state
 from ..base.errors import (
@@ -36,6 +35,7 @@ from ..base.errors import (
 )
 from ..base.holds import Claims, remove_abandoned
 from ..base.processes import own_workers
+from ..base.progress import tqdm
 from ..base.provenance import data_hash, provenance
 from ..base.typing import AnyArray, Array
 
@@ -108,8 +108,8 @@ def fit_members(
     """
     if folder is not None and keeper is None:
         raise ValueError(
-            f"folder= keeps members as model files, which hold BayesianLSSVC only: {estimator!r} could be kept as a "
-            "pickle alone, and opening one can run anything. Leave folder=None."
+            f"folder= keeps members as model files, which hold BayesianLSSVC only: {estimator!r} could only be "
+            "kept as a pickle, and opening a pickle can run any code. Leave folder=None."
         )
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ from ..search.climb import Stop, at_edge, climb
 from ..search.line import maximise_on_line
 from ..search.order import OrderedSearch
 from ..search.polish import POLISHED, polish
-from ..search.refinement import SIFTED, SUBSET
+from ..search.stages import SIFTED, SUBSET
 from ..search.starts import distinct, promising, rank_or_nothing, spread_subset, starting_points
 from .objective import SharedObjective, tasks_of
 
@@ -99,7 +99,7 @@ def _ordered(
     kernel: Kernel, objective: SharedObjective, labels: AnyArray, code: Array
 ) -> tuple[OrderedSearch, SharedObjective, AnyArray, Array]:
     """The objective, labels and code as a search sees them, whatever the order of rows, columns and classes."""
-    classes = canonical_classes(objective.X, labels)
+    classes = canonical_classes(objective.X, labels, objective.weights)
     labels = np.argsort(classes)[labels]
     search = OrderedSearch.of(objective.X, labels.astype(float), kernel, objective.weights)
     code = code[classes]

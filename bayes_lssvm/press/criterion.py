@@ -159,9 +159,7 @@ class PressObjective:
         X, y, w = check_points(self.X, self.y, self.weights)
         mean = float(w @ y / w.sum()) if self.bias else 0.0
         if not np.any(np.abs(y - mean) > 1e-14 * np.abs(y).max()):
-            raise ValueError(
-                "The targets do not vary, so that PRESS is zero for every kernel: nothing can be selected."
-            )
+            raise ValueError("The targets do not vary, so PRESS is zero for every kernel and nothing can be selected.")
         if self.criterion == "loo" and not np.all(np.abs(y) == 1.0):
             raise ValueError(
                 'criterion="loo" is the likelihood of labels ±1; for real targets use "evidence" or "press".'

@@ -71,7 +71,7 @@ def curvature_derivative(
         The kernel matrix and R where the caller has them.
     """
     if not isinstance(kernel, RBF | ARD):
-        raise ValueError(f"The curvature penalty is there for RBF and ARD kernels, not for {kernel!s}.")
+        raise ValueError(f"The curvature penalty is defined for RBF and ARD kernels only, not for {kernel!s}.")
     noise = 1.0 / (gamma * weights)
     K = kernel(X) if K is None else K
     R = projected_inverse(K, noise, bias=bias) if inverse is None else inverse

@@ -145,7 +145,7 @@ def optimise_xi_zeta(
         raise ValueError(f"The updates are those of the Gaussian prior: press-br, not {objective.criterion}.")
     d = int(sensitivities(kernel).regularised.sum())
     if d == 0:
-        raise ValueError(f"{kernel!s} has no parameter that the prior is about; its γ follows from PRESS alone.")
+        raise ValueError(f"{kernel!s} has no parameter that the prior applies to; its γ follows from PRESS alone.")
     box = search_box(objective, kernel)
     x = point_of(kernel, gamma, box)
     start = objective.evaluate(*model_at(kernel, x))
@@ -166,8 +166,8 @@ def optimise_xi_zeta(
     converged = change < tolerance
     if not converged:
         warn(
-            f"The updates of ξ and ζ have not settled after {iteration} rounds (the last changed them by a factor of "
-            f"{np.exp(change):.3g}). A larger max_iter may help; it need not if γ_w falls to zero.",
+            f"The updates of ξ and ζ have not converged after {iteration} rounds (the last changed them by a "
+            f"factor of {np.exp(change):.3g}). A larger max_iter may help; it need not if γ_w falls to zero.",
             ConvergenceWarning,
         )
     log_evidence = (

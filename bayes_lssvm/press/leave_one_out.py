@@ -173,7 +173,7 @@ def _check_targets(y: Array, weights: Array | None, width: int) -> tuple[Array, 
     w = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     if w.shape != (n,) or not (np.isfinite(w).all() and (w > 0).all()):
         raise ValueError(
-            f"weights must be {n} positive finite numbers, one a point; a point of no weight must be removed instead."
+            f"weights must be {n} positive finite numbers, one a point; a point of zero weight must be removed instead."
         )
     return y, w
 

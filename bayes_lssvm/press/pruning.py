@@ -102,7 +102,7 @@ def descend_with_pruning(objective: PressObjective, start: PressStart, *, max_it
         evaluation=final.evaluate(found.kernel, gamma, gradient=True),
         n_evaluations=evaluations,
         converged=found.converged and settled,
-        message=found.message if settled else "the number of inputs that are left did not settle",
+        message=found.message if settled else "the number of remaining inputs did not settle",
     )
 
 

@@ -19,10 +19,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from ..base.errors import ConstantFeatureWarning, NoSignalWarning, warn
 from ..base.memory import require_matrices
+from ..base.progress import tqdm
 from ..base.typing import AnyArray, Array
 from ..kernels import ARD, Kernel
 from ..levels.level2 import NO_SIGNAL_GAIN
@@ -209,11 +209,11 @@ def _given_back(objective: PressObjective, search: OrderedSearch, end: PressOutc
 def _varying(X: Array) -> AnyArray:
     varies = np.ptp(X, axis=0) > 10 * np.finfo(float).eps * np.abs(X).max(axis=0)
     if not varies.any():
-        raise ValueError("No column of X varies: there is nothing from which the targets could be predicted.")
+        raise ValueError("No column of X varies, so there is nothing to predict the targets from.")
     if not varies.all():
         which = np.flatnonzero(~varies).tolist()
         warn(
-            f"Columns of X do not vary and have no relevance: {', '.join(map(str, which[:10]))}.",
+            f"These columns of X do not vary, so they have no relevance: {', '.join(map(str, which[:10]))}.",
             ConstantFeatureWarning,
         )
     return np.asarray(varies)
@@ -272,7 +272,7 @@ def _selection(objective: PressObjective, outcomes: list[PressOutcome], best: Pr
             f"PRESS is {evaluation.press:.4g} with the inputs and {baseline:.4g} without them, a gain of {gain:.2f} "
             "nats: these inputs hardly predict the targets"
             + (
-                ", or the penalty ran away to a model without them; criterion='press' tells."
+                ", or the penalty drove the search to a model without them; criterion='press' shows which."
                 if best.flat_limit
                 else "."
             ),

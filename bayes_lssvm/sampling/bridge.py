@@ -164,8 +164,9 @@ def _checked(draws: Array) -> Array:
     least = max(_LEAST_DRAWS, min(2 * (d + 1), _ENOUGH_DRAWS))
     if n_chains * (n // 2) < least or n < 8:
         raise ValueError(
-            f"Too few draws: {n_chains} x {n} in {d} dimensions. Each half of the chains has to hold {least} draws or "
-            "more, 4 or more of each chain; a hundred effective draws for each dimension is a sensible number."
+            f"Too few draws: {n_chains} x {n} in {d} dimensions. Each half of the chains needs at least {least} "
+            "draws, and at least 4 from each chain; a hundred effective draws for each dimension is a sensible "
+            "number."
         )
     stuck = np.flatnonzero(np.ptp(chains.reshape(-1, d), axis=0) == 0.0)
     if len(stuck):
@@ -199,7 +200,7 @@ def _values(log_density: LogDensity, x: Array, *, drawn: bool) -> Array:
     """The log density at x; at draws of the posterior it has to be finite."""
     values = np.asarray(log_density(x), dtype=float)
     if values.shape != (len(x),):
-        raise ValueError(f"log_density has to return shape ({len(x)},) for points {x.shape}, got {values.shape}.")
+        raise ValueError(f"log_density must return shape ({len(x)},) for points {x.shape}, got {values.shape}.")
     if drawn and not np.all(np.isfinite(values)):
         raise ValueError(
             f"The log density is not finite at {np.sum(~np.isfinite(values))} of {len(x)} draws: they are not draws of "
@@ -207,7 +208,7 @@ def _values(log_density: LogDensity, x: Array, *, drawn: bool) -> Array:
         )
     if np.any(np.isnan(values) | np.isposinf(values)):
         raise ValueError(
-            "The log density is NaN or +inf at points near the draws. It has to be defined on the whole space, −inf "
+            "The log density is NaN or +inf at points near the draws. It must be defined on the whole space, −inf "
             "where the density is zero."
         )
     return values
@@ -235,8 +236,8 @@ def _fixed_point(log_l: Array, log_l_proposal: Array, max_iterations: int, toler
             f1, f2 = _terms(log_l, log_l_proposal, log_z, s1, s2)
             if not np.any(f1 > 0.0):
                 raise ValueError(
-                    "The density is zero, or nearly, at every draw of a Gaussian with the draws' mean and covariance: "
-                    "there is nothing to bridge. Are the draws those of this density?"
+                    "The density is zero, or nearly, at every draw of a Gaussian with the draws' mean and "
+                    "covariance: there is nothing to bridge. Do the draws come from this density?"
                 )
             step = float(np.log(np.mean(f1)) - np.log(np.mean(f2)))  # the iteration above, multiplied out
             log_z, converged, iterations = log_z + step, abs(step) < tolerance, iterations + 1

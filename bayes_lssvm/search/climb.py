@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.optimize import minimize
-from tqdm.auto import tqdm
 
 from ..base.errors import NotPositiveSemidefiniteError
+from ..base.progress import tqdm
 from ..base.typing import AnyArray, Array
 
 __all__ = ["Climb", "Stop", "at_edge", "climb", "climb_from_each", "with_bar"]

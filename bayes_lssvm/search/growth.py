@@ -72,6 +72,8 @@ class Growth:
         Evaluations of the evidence of one kernel, with or without a gradient.
     seed : int
         Chooses the points on which starts are sifted, where there are many.
+    weights : array of shape (N,), optional
+        Row i has the noise precision ζw_i.
     """
 
     X: Array
@@ -79,15 +81,16 @@ class Growth:
     classes: bool
     budget: int
     seed: int = 0
+    weights: Array | None = None
     spent: int = field(init=False, default=0)
-    _few: tuple[Array, Array] = field(init=False, repr=False)
+    _few: tuple[Array, Array, Array | None] = field(init=False, repr=False)
     _promising: dict[str, Array] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._few = (self.X, self.y)
+        self._few = (self.X, self.y, self.weights)
         if len(self.y) > 2 * _SIFTED:
             rows = spread_subset(self.y, _SIFTED, np.random.default_rng(self.seed))
-            self._few = (self.X[rows], self.y[rows])
+            self._few = (self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows])
 
     def score(self, move: Move, best_so_far: float = -np.inf) -> Scored:
         """The best of a move's variants; the choice among them is paid for.
@@ -107,9 +110,9 @@ class Growth:
         if self.spent >= self.budget:
             raise BudgetSpentError
         self.spent += 1
-        X, y = self._few if few else (self.X, self.y)
-        prior = default_prior(kernel, self.X, self.y, classes=self.classes)
-        return Objective(X, y, prior=prior).evaluate(kernel, gradient=gradient)
+        X, y, weights = self._few if few else (self.X, self.y, self.weights)
+        prior = default_prior(kernel, self.X, self.y, classes=self.classes, weights=self.weights)
+        return Objective(X, y, prior=prior, weights=weights).evaluate(kernel, gradient=gradient)
 
     def _starts(self, structure: Structure, fresh: tuple[int, int] | None) -> list[tuple[Array, float]]:
         """Starts in log parameters with their promise, the best first."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..base.typing import Array
 
-__all__ = ["POLISHED", "Polished", "polish"]
+__all__ = ["POLISHED", "Polished", "inverse_curvature", "polish", "quasi_newton"]
 
 POLISHED = 1e-4  # nats that a further step promises
 _LONGEST_STEP = 0.7
@@ -23,13 +23,15 @@ class Polished(NamedTuple):
     """Where it ended.
 
     The last step is taken without an evaluation when it promises less than `POLISHED`: convergence is superlinear, so
-    that it ends far closer than that. `value` is the one before that step.
+    that it ends far closer than that. `value` is the one before that step, and `inverse` the inverse of minus the
+    Hessian as far as it is known, of shape (P, P).
     """
 
     position: Array
     value: float
     n_evaluations: int
     converged: bool
+    inverse: Array
 
 
 def polish(
@@ -55,12 +57,12 @@ def polish(
         Nats below which a last step is taken on trust.
     """
     try:
-        return _quasi_newton(whole, start, share * _inverse_curvature(subset, start, bounds), bounds, promise)
+        return quasi_newton(whole, start, share * inverse_curvature(subset, start, bounds), bounds, promise)
     except np.linalg.LinAlgError:
         return None
 
 
-def _inverse_curvature(function: Callable[[Array], tuple[float, Array]], x: Array, bounds: Array) -> Array:
+def inverse_curvature(function: Callable[[Array], tuple[float, Array]], x: Array, bounds: Array) -> Array:
     """Inverse of minus the Hessian at x by differences of gradients, made positive definite."""
     step = 1e-3
     centre = function(x)[1]
@@ -74,7 +76,7 @@ def _inverse_curvature(function: Callable[[Array], tuple[float, Array]], x: Arra
     return np.asarray((vectors / floored) @ vectors.T)
 
 
-def _quasi_newton(
+def quasi_newton(
     function: Callable[[Array], tuple[float, Array]], x: Array, inverse: Array, bounds: Array, promise: float
 ) -> Polished:
     """BFGS ascent from x with a given inverse curvature."""
@@ -86,7 +88,7 @@ def _quasi_newton(
         target = np.clip(x + step, bounds[:, 0], bounds[:, 1])
         promised = 0.5 * float(gradient @ (target - x))
         if abs(promised) < promise:
-            return Polished(target, value, count, True)
+            return Polished(target, value, count, True, inverse)
         new_value, new_gradient = function(target)
         count += 1
         while new_value < value and count < _MAX_ITER:
@@ -99,4 +101,4 @@ def _quasi_newton(
             E = np.eye(len(x)) - np.outer(moved, turned) / curvature
             inverse = E @ inverse @ E.T + np.outer(moved, moved) / curvature
         x, value, gradient = target, new_value, new_gradient
-    return Polished(x, value, count, False)
+    return Polished(x, value, count, False, inverse)

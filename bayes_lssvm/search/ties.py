@@ -38,8 +38,8 @@ def warn_of_ties(y: Array, candidates: Sequence[Candidate]) -> None:
     for other in close:
         if np.abs(_fit(y, other) - fit).max() > _SAME_FIT * spread:
             warn(
-                f"A tie: {best.kernel!s} with γ = {best.gamma:.4g} and {other.kernel!s} with γ = {other.gamma:.4g} are "
-                "equally good by the criterion and do not predict the same; the first was taken.",
+                f"A tie: {best.kernel!s} with γ = {best.gamma:.4g} and {other.kernel!s} with γ = {other.gamma:.4g} "
+                "are equally good by the criterion but predict differently; the first was taken.",
                 TiedOptimaWarning,
             )
             return
@@ -58,8 +58,8 @@ def warn_of_alike_columns(alike: Sequence[Sequence[int]], relevance: Array) -> N
         if np.ptp(own) > _SAME_PARAMETER * np.abs(own).max():
             names = ", ".join(map(str, group))
             warn(
-                f"A tie: the data stay the same when columns {names} of X are swapped, and the model that was found "
-                "does not; the one with these columns swapped is equally good.",
+                f"A tie: the data stay the same when columns {names} of X are swapped, but the model that was "
+                "found does not; the one with these columns swapped is equally good.",
                 TiedOptimaWarning,
             )
             return

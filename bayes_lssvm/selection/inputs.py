@@ -23,9 +23,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from ..base.errors import NoSignalWarning, warn
+from ..base.progress import tqdm
 from ..base.typing import Array
 from ..kernels import ARD, RBF, Kernel
 from ..levels.level2 import NO_SIGNAL_GAIN
@@ -88,7 +88,7 @@ def backward_elimination(
     sets = InputSets(X, y, kernel, occam, prior_sd, price, seed, weights)
     if not reoptimise and kernel != "ard":
         raise ValueError(
-            f'reoptimise=False holds the scales of an ARD kernel, so it needs kernel="ard", not {kernel!r}.'
+            f'reoptimise=False keeps the scales of an ARD kernel fixed, so it needs kernel="ard", not {kernel!r}.'
         )
 
     def move(model: InputSet) -> tuple[InputSet, dict[int, float]] | None:
@@ -202,8 +202,8 @@ def _walk(
     if models[best].status == "no signal" or not models[best].inputs:
         best = _without_inputs(sets, models, tried)
         warn(
-            f"No set of inputs on the path explains the targets more than {NO_SIGNAL_GAIN:g} nats better than noise "
-            f"alone and is worth its price of {sets.price:g} nats an input: none is selected.",
+            f"No set of inputs on the path explains the targets more than {NO_SIGNAL_GAIN:g} nats better than "
+            f"noise alone and repays its price of {sets.price:g} nats an input: none is selected.",
             NoSignalWarning,
         )
     chosen = np.zeros(sets.X.shape[1])

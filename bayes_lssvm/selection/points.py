@@ -29,11 +29,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from ..base.canonical import canonical_order
 from ..base.errors import require_positive
 from ..base.memory import require_matrices
+from ..base.progress import tqdm
 from ..base.scikit import check_X_y
 from ..base.typing import AnyArray, Array
 from ..base.weights import check_weights, row_count, weighted_mean
@@ -208,7 +208,7 @@ def prune(
         canonical_order(X, y, weights).rows
     )  # by which ties are broken, so that the order of rows has no say
     step = models.step(np.arange(len(y)), models.tuned(start, np.arange(len(y)), refine_first))
-    nothing = "The evidence of the points that are left says that there is no signal."
+    nothing = "By the evidence, the remaining points contain no signal."
     steps, stopped = [step], nothing if step.status == "no signal" else ""
     reference = _reference(step)
     n_reference = row_count(weights, len(y)) if validation is None else len(validation[1])

@@ -144,8 +144,8 @@ def ard_relevance(
     relevance[list(columns.used)] = np.square(found.kernel.scales) ** -1.0
     if found.level2.status == "no signal":
         warn(
-            f"No signal: the best scales explain the targets only {found.level2.log_gain:.2f} nats better than noise "
-            "alone, so that these relevances say nothing.",
+            f"No signal: the best scales explain the targets only {found.level2.log_gain:.2f} nats better than "
+            "noise alone, so these relevances mean nothing.",
             NoSignalWarning,
         )
     return Relevance(

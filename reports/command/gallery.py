@@ -11,9 +11,10 @@ STYLE: dict[str, Any] = {"dpi": 100, "pictures": False, "digits": 6}
 MOST_BYTES = 25_000_000
 TITLE = "How good is the evidence framework? The gallery"
 INTRODUCTION = (
-    "The Bayesian evidence framework for LS-SVMs gives error bars, evidence, Bayes factors and class probabilities in "
-    "closed form. The pages compare them with exact quadrature and with sampling, on real and on simulated data, and "
-    "reproduce the tables of the papers. Each card says how large its study was: full, or quick (minutes)."
+    "The Bayesian evidence framework for LS-SVMs gives error bars, evidence, Bayes factors and class "
+    "probabilities in closed form. The pages compare them with exact quadrature and with sampling, on real and on "
+    "simulated data, and reproduce the tables of the papers. Each card gives the size of its study: “full”, or "
+    "“quick”, a smaller run of some minutes whose numbers are less precise."
 )
 ON_EVERY_SET = ("error-bars", "evidence", "bayes-factors", "moderated-output")
 
@@ -29,7 +30,7 @@ EXHIBITS = (
     Exhibit("ripley", ("section-7-1", "explorer", *ON_EVERY_SET, "prior-sensitivity")),
     Exhibit("hea", ("evidence", "prior-sensitivity")),
     Exhibit(None, ("map-of-trust", "calibration", "agreement", "predictive-scores", "multiclass-calibration", "field")),
-    Exhibit(None, ("laplace-reference", "psis-loo", "many-rows", "factor-calibration")),
+    Exhibit(None, ("laplace-reference", "psis-loo", "many-rows", "factor-calibration", "class-probabilities")),
 )
 
 

@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from reports.frame.page import Page, as_text
 from reports.frame.write import FORMAT, read_result, write_page
 from reports.pages import page_of
 from reports.pages import reproduction as overview
-from validation.registry import TABLES, get_table
+from validation.harness import StudyResult
+from validation.registry import TABLES, get_study, get_table
 
 from . import gallery
 
@@ -28,11 +30,18 @@ def redrawn(folder: Path) -> Iterator[tuple[Page, str]]:
     records = {path: record for path in sorted(folder.glob("*.json")) if (record := _record(path)) is not None}
     for path, record in records.items():
         if record["study"] != REPRODUCTION:
-            yield page_of(read_result(path)), record["command"]
+            yield page_of(_described(read_result(path))), record["command"]
     tables = {record["study"]: read_result(path) for path, record in records.items() if record["study"] in TABLES}
     if any(record["study"] == REPRODUCTION for record in records.values()):
         everything = [(get_table(tables[name]), tables[name]) for name in TABLES if name in tables]
         yield overview.page(everything, overview.names_of(everything)), "make reproduce"
+
+
+def _described(result: StudyResult) -> StudyResult:
+    """The result with its study's present words for data of its own; which data they are has not changed."""
+    if result.data is not None or "data" not in result.provenance:
+        return result
+    return replace(result, provenance={**result.provenance, "data": get_study(result.study).own_data})
 
 
 def _record(path: Path) -> dict[str, Any] | None:

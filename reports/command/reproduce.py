@@ -34,7 +34,8 @@ def parser() -> argparse.ArgumentParser:
     command = Parser(
         prog=f"python -m reports {NAME}",
         description="Compute tables of the papers again, ours beside theirs.",
-        epilog=f"Tables: {', '.join(TABLES)}. Finished cells are kept, so a command that was stopped goes on.",
+        epilog=f"Tables: {', '.join(TABLES)}. Finished cells are kept, so an interrupted command continues where "
+        "it stopped.",
     )
     add = command.add_argument
     add("tables", nargs="+", metavar="TABLE", help="names of tables, or 'all'")
@@ -42,14 +43,16 @@ def parser() -> argparse.ArgumentParser:
     where.add_argument("--jobs", type=int, metavar="N", help="processes (default: one for each core)")
     where.add_argument("--scheduler", metavar="ADDRESS", help="run on the Dask cluster at this address")
     kept = command.add_mutually_exclusive_group()
-    kept.add_argument("--resume", action="store_true", help="go on where a run was stopped (always done)")
-    kept.add_argument("--fresh", action="store_true", help="set finished cells of what is named aside and start anew")
+    kept.add_argument("--resume", action="store_true", help="continue where a run stopped (always done)")
+    kept.add_argument(
+        "--fresh", action="store_true", help="set the finished cells of the named tables aside and start again"
+    )
     add("--quick", action="store_true", help="two randomisations of small embedded sets, in minutes")
     add("--size", choices=SIZES, help=argparse.SUPPRESS)
     add("--output", type=Path, default=Path("output"), metavar="FOLDER", help="folder to write to (default: output)")
-    add("--sets", nargs="+", default=[], metavar="NAME", help="these data sets alone")
+    add("--sets", nargs="+", default=[], metavar="NAME", help="only these data sets")
     add("--algorithms", nargs="+", default=[], metavar="NAME", help="these algorithms alone")
-    add("--randomisations", type=int, metavar="N", help="the first N randomisations alone")
+    add("--randomisations", type=int, metavar="N", help="only the first N randomisations")
     add("--pages", action="store_true", help="make the pages of these tables afterwards")
     return command
 
@@ -74,7 +77,9 @@ def selection(options: argparse.Namespace, size: Size) -> tuple[tuple[Study, ...
         if cells:
             parts.append(part)
         else:
-            remarks.append(f"{name} is left out: no data set of it is here; set BAYES_LSSVM_DATA to their folder.")
+            remarks.append(
+                f"{name} is left out: none of its data sets is available; set BAYES_LSSVM_DATA to their folder."
+            )
     if not parts:
         raise ValueError(" ".join(remarks))
     options.output.mkdir(parents=True, exist_ok=True)

@@ -45,8 +45,8 @@ def _intervals(axes: Axes) -> None:
         axes.plot(at[:, 0], upper, style, color=colour, lw=1.6)
     axes.plot(at[:, 0], model.predict(at), color=BLACK, lw=1.0)
     axes.plot(X[:, 0], y, "o", color=BLACK, ms=4)
-    axes.set(title="90 % intervals of a new target, N = 20", xlabel="x", ylabel="y")
-    axes.legend()
+    axes.set(title="90 % intervals of a new target, N = 20", xlabel="x", ylabel="y", ylim=(-2.6, 3.4))
+    axes.legend(loc="upper center", ncols=3, fontsize=11)
 
 
 def _sets(axes: Axes) -> None:
@@ -59,7 +59,7 @@ def _sets(axes: Axes) -> None:
     axes.pcolormesh(x, y, kind, cmap=colours, vmin=-0.5, vmax=3.5, rasterized=True)
     for label, colour in ((0, BLUE), (1, VERMILION)):
         axes.plot(*X[labels == label].T, "o", color=colour, ms=4, label=f"class {label}")
-    axes.set(title="90 % label sets: {0}, {1}, grey both", xlabel="$x_1$", ylabel="$x_2$")
+    axes.set(title="90 % label sets: {0} blue, {1} orange, both grey", xlabel="$x_1$", ylabel="$x_2$")
     axes.legend(loc="upper left")
 
 

@@ -32,8 +32,9 @@ def figure_weights() -> Figure:
         for ax, (title, model) in zip(axes, models.items(), strict=True):
             ax.errorbar(X[:, 0], y, sd, fmt=".", color=GREY, lw=0.7, ms=5, alpha=0.6)
             mean, std = model.latent(GRID, return_std=True)
-            _band(ax, mean, std, title)
+            _band(ax, mean, std, title, "mean ± one standard deviation")
         axes[0].set_ylabel("y")
+        axes[0].legend(fontsize=10, loc="upper left")
         return figure
 
 
@@ -46,8 +47,9 @@ def figure_learned_noise() -> Figure:
         for ax, noise in zip(axes, ("constant", "learned"), strict=True):
             ax.plot(X[:, 0], y, ".", color=GREY, ms=4, alpha=0.6)
             mean, std = BayesianLSSVR(noise=noise).fit(X, y).predict(GRID, return_std=True)
-            _band(ax, mean, 1.645 * std, f'noise="{noise}"')
+            _band(ax, mean, 1.645 * std, f'noise="{noise}"', "90 % of new targets")
         axes[0].set_ylabel("y")
+        axes[0].legend(fontsize=10, loc="upper left")
         return figure
 
 
@@ -67,14 +69,15 @@ def figure_outliers() -> Figure:
         left.plot(X[named.rows, 0], y[named.rows], "o", mfc="none", mec=VERMILION, label="named")
         left.set_xlabel("x")
         left.set_ylabel("y")
-        left.legend(fontsize=10)
+        left.legend(fontsize=10, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
         named.plot(right)
+        right.margins(y=0.12)
         return figure
 
 
-def _band(ax: Axes, mean: Array, half: Array, title: str) -> None:
-    ax.plot(GRID[:, 0], mean, color=BLUE)
-    ax.fill_between(GRID[:, 0], mean - half, mean + half, color=BLUE, alpha=0.2, lw=0)
-    ax.plot(GRID[:, 0], np.sin(2.0 * GRID[:, 0]), ":", color="k", lw=1)
+def _band(ax: Axes, mean: Array, half: Array, title: str, words: str) -> None:
+    ax.plot(GRID[:, 0], mean, color=BLUE, label="fit")
+    ax.fill_between(GRID[:, 0], mean - half, mean + half, color=BLUE, alpha=0.2, lw=0, label=words)
+    ax.plot(GRID[:, 0], np.sin(2.0 * GRID[:, 0]), ":", color="k", lw=1, label="the function")
     ax.set_title(title)
     ax.set_xlabel("x")

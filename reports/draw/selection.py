@@ -12,7 +12,7 @@ from bayes_lssvm.selection.path import SelectionPath
 
 from .style import BLUE, GREY, VERMILION, WIDE, new_figure
 
-_CHANGE = {"backward": "input removed", "forward": "input added", "stepwise": "input added or taken back"}
+_CHANGE = {"backward": "input removed", "forward": "input added", "stepwise": "input added or removed"}
 
 
 def figure_selection_path(path: SelectionPath, *, names: Sequence[str] | None = None) -> Figure:

@@ -48,11 +48,13 @@ def diagnostics(result: StudyResult) -> Diagnostics:
     failed = [pair for pair in found if not pair[1].passed]
     stopped = sum(finished.error is not None for finished in result.cells)
     if not found:
-        sentence = "No number on this page rests on a sampler or on any other result that needs checking."
+        sentence = (
+            "No number on this page comes from a sampler or from any other method that needs a convergence check."
+        )
         if stopped:
             sentence = "No checks were made."
     elif failed:
-        sentence = f"{len(failed)} of {len(found)} checks failed. Numbers of their cells must not be relied on."
+        sentence = f"{len(failed)} of {len(found)} checks failed. Do not rely on the numbers of their cells."
     else:
         sentence = f"{len(found)} checks, all passed." if len(found) > 1 else "One check, passed."
     if stopped:
@@ -194,4 +196,4 @@ def _some(values: Iterable[int], most: int = 12) -> str:
     listed = list(values)
     if len(listed) <= most:
         return ", ".join(map(str, listed))
-    return f"{len(listed)} of them, {listed[0]} to {listed[-1]}; the table of cells has each"
+    return f"{len(listed)} seeds, from {listed[0]} to {listed[-1]}; the table of cells lists them all"

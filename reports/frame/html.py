@@ -32,10 +32,11 @@ from .words import slug
 
 TEMPLATES = Path(__file__).parent / "templates"
 WIDE_CELL = 26
-"""Cells of more characters hold words: they wrap, and begin at the left."""
+"""Columns with a cell of more characters hold words: they wrap, and begin at the left."""
 
 # a Greek letter with its index (ζ_*, σ_logμ|D, γ_eff) and the few Latin symbols of the papers that have one
-_INDEXED = re.compile(r"(?<![\w$])([Α-Ωα-ω]|E(?=_[WD]\b)|N(?=_eff\b)|J(?=_\d\b))_(\*|[^\W_]+(?:\|D\b)?)")
+_INDEXED = re.compile(r"(?<![\w$])([Α-Ωα-ω]|E(?=_[WD]\b)|N(?=_eff\b)|J(?=_\d\b)|GP(?=_b\b))_(\*|[^\W_]+(?:\|D\b)?)")
+_ENTRIES = re.compile(r"(?<![\w`.])([A-Za-z])_([ijktv]{1,4})(?![A-Za-z0-9_\[])")  # y_i, h_ii: entries of arrays
 _NAMES = re.compile(r"`([\w.()-]+)`")
 
 
@@ -89,7 +90,8 @@ def draw(page: Page, *, dpi: int = 120) -> dict[str, Image]:
 
 def symbols(text: str) -> Markup:
     """Escaped text with indices set low, names in backticks as code, and numbers kept with their % sign."""
-    lowered = _INDEXED.sub(r"\1<sub>\2</sub>", str(escape(text)))
+    lowered = _ENTRIES.sub(r"\1<sub>\2</sub>", str(escape(text)))
+    lowered = _INDEXED.sub(r"\1<sub>\2</sub>", lowered)
     return Markup(_NAMES.sub(r"<code>\1</code>", lowered).replace(" %", "&nbsp;%"))
 
 
@@ -107,14 +109,15 @@ def as_csv(table: Table) -> str:
     return "data:text/csv;charset=utf-8;base64," + base64.b64encode(file.getvalue().encode()).decode("ascii")
 
 
-def wordy(table: Table, place: int) -> bool:
-    """Whether a column of a table, the labels' being 0, holds sentences, so that its heading stands on the left."""
-    return place > 0 and any(wide(row.cells[place - 1]) for row in table.rows if len(row.cells) >= place)
+def wordy(table: Table) -> list[bool]:
+    """For each column of a table whether it holds sentences, so that it begins at the left; not the labels' column."""
+    longest = [max((len(cell) for cell in column), default=0) for column in zip(*_full_rows(table), strict=True)]
+    return [False, *(length > WIDE_CELL for length in longest)] if longest else [False] * len(table.header)
 
 
-def wide(cell: str) -> bool:
-    """Whether a table's cell holds words rather than a number."""
-    return len(cell) > WIDE_CELL
+def _full_rows(table: Table) -> list[tuple[str, ...]]:
+    """The cells of the rows that are no headings."""
+    return [row.cells for row in table.rows if row.cells]
 
 
 @functools.cache
@@ -131,7 +134,6 @@ def environment() -> Environment:
     engine.filters["explained"] = explained
     engine.filters["csv"] = as_csv
     engine.filters["filename"] = slug
-    engine.tests["wide"] = wide
     engine.filters["wordy"] = wordy
     return engine
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from matplotlib.figure import Figure
 
@@ -23,10 +23,11 @@ TEXT_WIDTH = 98
 
 
 class Row(NamedTuple):
-    """One line of a table: a heading where it has no cells."""
+    """One line of a table: a heading where it has no cells. Links of its page lead to its anchor."""
 
     label: str
     cells: tuple[str, ...] = ()
+    anchor: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,32 @@ class Section:
     pictures: tuple[Picture, ...] = ()
 
 
+class Square(NamedTuple):
+    """One place of a mosaic: its kind, what it says when it is pointed at, and the anchor to which it leads."""
+
+    kind: Literal["reproduced", "better", "worse", "absent"]
+    words: str
+    anchor: str = ""
+
+
+class Mosaic(NamedTuple):
+    """A large table at a glance, a small square for each entry.
+
+    Attributes
+    ----------
+    title, anchor : str
+        What it shows, and the part of the page that has it in full.
+    columns : tuple of str
+    rows : tuple of (str, tuple of Square or None)
+        None where there is no such entry.
+    """
+
+    title: str
+    anchor: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Square | None, ...]], ...]
+
+
 class Live(NamedTuple):
     """A part of a page that a reader can move: HTML that is inserted as it is, and the script that runs it."""
 
@@ -102,6 +129,8 @@ class Page:
         The figure below the answer.
     introduction : str
         What is compared, and why.
+    mosaics : tuple of Mosaic
+        Shown below the verdict.
     findings : tuple of str
         All that the numbers say, in sentences computed from them.
     sections : tuple of Section
@@ -127,6 +156,7 @@ class Page:
     key_table: Table
     result: StudyResult
     key_picture: Picture | None = None
+    mosaics: tuple[Mosaic, ...] = ()
     introduction: str = ""
     findings: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()

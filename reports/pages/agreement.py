@@ -11,10 +11,10 @@ from validation.harness import FinishedCell, StudyResult
 from validation.studies.agreement import COMPARISONS, EVIDENCE_LIMIT, MOMENT_LIMIT, Agreement
 
 INTRODUCTION = (
-    "The model is written twice: as closed forms with quadrature over the hyperparameters, and as NumPyro programs "
-    "that are priors and a likelihood and nothing else. If the algebra were wrong, the two would disagree. Posterior "
-    "means and standard deviations are compared in units of their Monte-Carlo standard errors, and the evidence in "
-    "units of its own."
+    "The model is written twice: as closed forms with quadrature over the hyperparameters, and as NumPyro "
+    "programs that consist of priors and a likelihood and nothing else. If the algebra were wrong, the two would "
+    "disagree. Posterior means and standard deviations are compared in units of their Monte-Carlo standard "
+    "errors, and the evidence in units of its own."
 )
 METHODS = (
     "Weight space: w ~ Normal(0, 1/μ), b flat, y ~ Normal(Φw + b, 1/ζ), with explicit features for linear and "
@@ -32,7 +32,7 @@ def page(result: StudyResult) -> Page:
     """Differences from quadrature, by comparison."""
     found = {f.cell.key: Agreement(**f.values) for f in result.cells if f.error is None}
     if not found:
-        raise ValueError("No comparison has come through.")
+        raise ValueError("No comparison was completed.")
     return Page(
         answer=answer(found, result.cells),
         introduction=INTRODUCTION,
@@ -88,7 +88,9 @@ def findings(found: dict[str, Agreement], cells: tuple[FinishedCell, ...]) -> tu
     apart = [COMPARISONS[f.cell.key].name for f in cells if any(not check.passed for check in f.checks)]
     moments = max(found, key=lambda key: found[key].worst)
     evidence = max(found, key=lambda key: found[key].log_z_score)
-    agreed = f"All {len(found)} comparisons agree with quadrature." if not apart else f"Not agreed: {'; '.join(apart)}."
+    agreed = (
+        f"All {len(found)} comparisons agree with quadrature." if not apart else f"In disagreement: {'; '.join(apart)}."
+    )
     return (
         agreed,
         f"The mean or standard deviation that is farthest off, of {COMPARISONS[moments].name}, is "

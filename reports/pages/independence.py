@@ -20,11 +20,11 @@ def independence() -> Section:
     return Section(
         "What is independent of what",
         (
-            "All methods share the data, the kernel as a formula and the prior. Weight space and the Gaussian process "
-            "are programs of their own, priors and a likelihood in another library: an error in the algebra of the "
-            "closed forms, of quadrature or of the collapsed sampler shows as a difference from them. Weight space "
-            "samples weights and bias through a change of variables with its Jacobian; were that map wrong, chains "
-            "would be slow, not biased.",
+            "All methods share the data, the kernel as a formula and the prior. Weight space and the Gaussian "
+            "process are independent programs, just priors and a likelihood in another library: an error in the "
+            "algebra of the closed forms, of quadrature or of the collapsed sampler shows as a difference from "
+            "them. Weight space samples weights and bias through a change of variables with its Jacobian; if that "
+            "map were wrong, the chains would be slow, not biased.",
         ),
         tables=(
             Table(

@@ -23,16 +23,16 @@ INTRODUCTION = (
     "anything better for the same number?"
 )
 METHODS_TEXT = (
-    "Landmarks: waveform and ringnorm data, labels of two classes, 5000 new rows to test by. The exact model is "
-    "BayesianLSSVC with its defaults, the others FixedSizeLSSVC with m landmarks by randomly pivoted Cholesky; each "
-    "finds its own σ. The lower bound is of the exact evidence at the σ of the model with landmarks.",
+    "Landmarks: waveform and ringnorm data, labels of two classes, 5000 new rows to test on. The exact model is "
+    "BayesianLSSVC with its defaults, the others FixedSizeLSSVC with m landmarks by randomly pivoted Cholesky; "
+    "each finds its own σ. The lower bound is of the exact evidence at the σ of the model with landmarks.",
     "Rivals: sets of the KEEL repository, 70 % of the rows to train and 30 % to test, inputs standardised. Nystroem "
     "features (scikit-learn) are as many as there are landmarks and have the σ that our model found, which saves these "
     "rivals their search; its time is not counted for them. The penalty of the logistic regression is chosen by the "
     "log loss on a fifth of the training rows among 1, 10 and 100; BayesianRidge is one regression on ±1 for each "
     "class with (1 + z)/2 for its probability; HistGradientBoosting has its defaults and no kernel.",
-    "Probabilities below 10⁻⁶ are raised to it before rows are normalised. Errors of the log loss are standard errors "
-    "over the test rows; models are tested by the same rows, so differences are known better than that.",
+    "Probabilities below 10⁻⁶ are raised to it before rows are normalised. Errors of the log loss are standard "
+    "errors over the test rows; models are tested on the same rows, so differences are known more precisely.",
 )
 EXACT = 0
 
@@ -44,7 +44,7 @@ def page(result: StudyResult) -> Page:
     rivals = [cell for cell in cells if cell.cell.settings["kind"] == "rivals"]
     learned = {name: own for name, own in learned.items() if EXACT in own and len(own) > 1}
     if not learned and not rivals:
-        raise ValueError("No model has come through.")
+        raise ValueError("No model was completed.")
     sections, picture = [], None
     if learned:
         picture = Picture(
@@ -222,7 +222,7 @@ def rival_table(cells: Sequence[FinishedCell]) -> Table:
             rows.append(Row(f"{s['data']}, {v['n']} rows, m = {s['m']}"))
         loss = f"{v['log_loss']:.4f} ± {v['log_loss_error']:.4f}"
         rows.append(Row(METHODS[s["method"]], (f"{v['accuracy']:.2f}", loss, f"{v['seconds']:.1f}")))
-    note = "Seconds are those of the fit and of the predictions, on whatever else the machine was doing."
+    note = "Seconds are those of the fit and of the predictions, on a machine with other work."
     return Table("The same number of features", ("", "accuracy, %", "log loss", "seconds"), tuple(rows), note)
 
 

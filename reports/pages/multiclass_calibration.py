@@ -32,18 +32,18 @@ from validation.studies.multiclass_calibration import (
 )
 
 INTRODUCTION = (
-    "Can the probabilities of several classes be believed? Members of a coding give P(+1 | x) each; Bayes' rule, "
-    "pairwise coupling or plain votes bring them together. scikit-learn's SVC with calibrated margins stands beside "
-    "them. All methods see the same training rows and are scored on the same test rows."
+    "Can the probabilities of several classes be trusted? Each member of a coding, a binary classifier, gives "
+    "P(+1 | x); Bayes' rule, pairwise coupling or plain votes combine them. scikit-learn's SVC with calibrated "
+    "margins is shown for comparison. All methods see the same training rows and are scored on the same test rows."
 )
 METHODS = (
     "Each randomisation splits a data set 2/3 to 1/3 within classes. LS-SVMs have one kernel for all members, RBF at "
     "the maximum of the summed evidence, or linear. SVC has C and one kernel width by a grid, and its margins "
     "calibrated by cross-validation: a sigmoid for each class against the rest, or one temperature of a softmax.",
-    f"Differences are from “{REFERENCE}”. Accuracy and log score are means over randomisations with paired standard "
-    "errors. ECE is that of the test points of all randomisations together, as few points in a bin bias it upwards, "
-    "and its difference has a standard error by the jackknife over randomisations. These share rows, so that errors "
-    "for new data of the same kind are larger.",
+    f"Differences are from “{REFERENCE}”. Accuracy and log score are means over randomisations with paired "
+    "standard errors. ECE is that of the test points of all randomisations together, as few points in a bin bias "
+    "it upwards, and its difference has a standard error by the jackknife over randomisations. These share rows, "
+    "so errors for new data of the same kind are larger.",
 )
 
 
@@ -51,7 +51,7 @@ def page(result: StudyResult) -> Page:
     """A table for each score."""
     rows = summaries(result.cells)
     if not rows:
-        raise ValueError("No randomisation has come through.")
+        raise ValueError("No randomisation was completed.")
     log_score, *others = (score_table(rows, key, title, digits) for key, title, digits in SCORES)
     return Page(
         answer=answer(rows),
@@ -119,8 +119,8 @@ def findings(rows: Sequence[Summary]) -> tuple[str, ...]:
         own = [row for row in rows if row.data == name]
         best, calibrated = max(own, key=lambda r: r.log_score.value), min(own, key=lambda r: r.ece.value)
         said.append(
-            f"{name}: the best log score has {_method(best, best.log_score, 3)}; the smallest calibration error has "
-            f"{_method(calibrated, calibrated.ece, 3)}."
+            f"{name}: the best log score is that of {_method(best, best.log_score, 3)}; the smallest calibration "
+            f"error is that of {_method(calibrated, calibrated.ece, 3)}."
         )
     return tuple(said)
 

@@ -36,26 +36,28 @@ SHAPES = ("o", "s", "^", "D", "v", "P")
 MEASURES = {"log_score": ("Log score", "nats, larger is better"), "ece": ("Calibration error", "smaller is better")}
 INTRODUCTION = (
     "Paper 0 (Van Gestel et al., 2002) compares Bayesian LS-SVMs with cross-validated ones, an SVM and Gaussian "
-    "processes on ten data sets, each divided ten times at random into two thirds to train on and one third to test. "
-    "This page has its Table 1 computed again. Two columns are new: everything integrated out (“marginalised”) and "
-    "the evidence without the Occam factor (“no Occam”). So are scores of the probabilities. Section 7.1 and figures "
-    "2 and 3 of the paper are on the page of Ripley's data."
+    "processes on ten data sets, each divided ten times at random into two thirds to train on and one third to "
+    "test. This page computes its Table 1 again. Two columns are new: everything integrated out (“marginalised”) "
+    "and the evidence without the Occam factor (“no Occam”). The scores of the probabilities are new too. Section "
+    "7.1 and figures 2 and 3 of the paper are on the page of Ripley's data."
 )
 METHODS = (
     "Bayesian LS-SVM: inputs standardised, RBF kernel, σ at the maximum of the evidence (5.2), μ and ζ at the maximum "
     "of level 2. BayM decides by the moderated output (3.17) with the training frequencies as priors, Bay by the sign "
     "of the latent output (2.22); both are one fit.",
-    "CV10: ten folds, σ from √d · {1/4, …, 16} and γ or C from {0.1, …, 10⁴}, then a finer set around the best; most "
-    "correct labels win, and of ties the candidate nearest to their middle. LS-SVM, GP and SVM share folds and "
-    "candidate sets. The paper does not print its sets.",
+    "CV10: ten folds, σ from √d · {1/4, …, 16} and γ or C from {0.1, …, 10⁴}, then a finer set around the best; "
+    "the candidate with the most correct labels wins, and among ties the one nearest to their middle. LS-SVM, GP "
+    "and SVM share folds and candidate sets. The paper does not print its sets.",
     "GP is regression on the labels without a bias, 2.23; GP_b has a bias of variance σ_b² in the kernel. Their "
     "hyperparameters maximise p(D | μ, ζ, σ, σ_b), jointly.",
-    "Equal rows are put together exactly: a system of distinct inputs with counts gives the same outputs. The set "
-    "rsy has 250 rows to train on and 1000 to test, drawn from all 1250 for each randomisation, as the paper has it.",
+    "Equal rows are merged, which is exact: a system of distinct inputs with counts gives the same outputs. The "
+    "set rsy has 250 rows to train on and 1000 to test, drawn from all 1250 for each randomisation, as the paper "
+    "has it.",
     "Probabilities of BayM, marginalised and no Occam are moderated outputs. Those of Bay, GP and GP_b are the "
-    "regression's predictive densities at −1 and at +1, normalised. Cross-validated columns have none.",
+    "regression's predictive densities at −1 and at +1, normalised. Cross-validated columns have no probabilities.",
     "Paired t-tests compare each column with the best of its row, as in the paper, which calls them a heuristic: "
-    "randomisations overlap. Wilcoxon and sign test compare averages with those of the best column over the sets.",
+    "randomisations overlap. The Wilcoxon and sign tests compare averages with those of the best column over the "
+    "sets.",
 )
 
 
@@ -151,10 +153,10 @@ def _repeats(result: StudyResult) -> tuple[str, ...]:
         means = [float(np.mean([scores[row][c][r] for r in shared])) for c in ("LS-SVM (Bay)", NO_REPEATS)]
         sentences.append(
             f"{row}: in {repeated} of {len(without)} randomisations some training rows repeat another's input and "
-            f"label. Each repeat adds ½ log ζ to the evidence of a kernel that can interpolate the rest, without bound "
-            f"as ζ grows, and γ runs to its end in {ends[0]}. Without the repeats it does so in {ends[1]}, and the "
-            f"accuracy of LS-SVM (Bay) is {means[1]:.1f} % instead of {means[0]:.1f} %. This fit was added after the "
-            "table had been seen, and is not part of it."
+            "label. Each repeat adds ½ log ζ to the evidence of a kernel that can interpolate the rest, without "
+            f"bound as ζ grows, and γ runs to the end of its range in {ends[0]}. Without the repeats it does so in "
+            f"{ends[1]}, and the accuracy of LS-SVM (Bay) is {means[1]:.1f} % instead of {means[0]:.1f} %. This "
+            "fit was added after we had seen the table, and is not part of it."
         )
     return tuple(sentences)
 
@@ -274,7 +276,7 @@ def _picture(scores: Scores, columns: list[str]) -> Picture:
         _figure(scores, columns),
         "Log scores of the columns with probabilities by data set; best: "
         + ", ".join(f"{r} {c}" for r, c in best.items()),
-        "Log score on test rows, less that of the best column of each set: dots at the right edge are the best.",
+        "Log score on test rows minus that of the best column of each set: dots at the right edge are the best.",
     )
 
 
@@ -318,6 +320,6 @@ def designs_table(result: StudyResult) -> Table:
         "Bayesian LS-SVM: medians over randomisations",
         ("", "σ / √d", "γ", "γ_eff", "interpolating"),
         tuple(rows),
-        "Interpolating: the evidence grows up to the largest γ that rounding can tell from infinity, so that the "
-        "training labels are fitted exactly.",
+        "Interpolating: the evidence keeps growing up to the largest γ that double precision can tell from "
+        "infinity, so the training labels are fitted exactly.",
     )

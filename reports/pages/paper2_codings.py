@@ -31,9 +31,9 @@ from .papers import (
 COLOURS = {"ovo": BLUE, "ova": VERMILION, "moc": PURPLE, "ecoc": GREEN}
 SHAPES = {"ovo": "o", "ova": "s", "moc": "D", "ecoc": "^"}
 REASONS = (
-    "Reasons are looked for after the fact. Where an entry differs, what the paper leaves open is tried on the same "
-    "members and randomisations, two other rules for ties and two other orders of the classes, and the nearest is "
-    "named: it can reproduce the figure, and need not be what the paper did.",
+    "Reasons are sought after the fact. Where an entry differs, choices that the paper leaves open are tried on "
+    "the same members and randomisations: two other rules for ties and two other orders of the classes. The "
+    "nearest is named; it can reproduce the figure, but need not be what the paper did.",
 )
 RULES = {
     "hamming": "by the outputs' sizes (ours)",
@@ -170,8 +170,8 @@ def decoding_sentences(result: StudyResult, decodings: Mapping[str, str]) -> tup
                 parts.append(f"{CODING_NAMES[coding]} {gain:+.1f}".replace("-", "−"))
         if parts:
             sentences.append(
-                f"{KERNEL_NAMES[kernel]} kernel, {decodings[second]} less {decodings[first]} decoding, points on "
-                f"average over the sets: {', '.join(parts)}."
+                f"With the {KERNEL_NAMES[kernel]} kernel, {decodings[second]} minus {decodings[first]} decoding, in "
+                f"percentage points, averaged over the sets: {', '.join(parts)}."
             )
     return tuple(sentences)
 
@@ -244,6 +244,6 @@ def orders_table(result: StudyResult, shown: ReproducedTable, decodings: Mapping
         "Minimal output coding by the order of the classes",
         ("", "as UCI lists them (ours)", "second order", "third order", "paper"),
         tuple(rows),
-        "Accuracy in %. Two bits tell three or four classes apart by two of their three dichotomies, so that there are "
+        "Accuracy in %. Two bits tell three or four classes apart by two of their three dichotomies, so there are "
         "three codes. The second and third order leave out another dichotomy.",
     )

@@ -13,9 +13,9 @@ from .paper2_codings import coding_page, means
 
 INTRODUCTION = (
     "Paper 2 (Van Gestel et al., 2002) turns problems of several classes into binary ones by four output codings, "
-    "fits an LS-SVM for each bit by the evidence framework, and compares Hamming decoding with Bayesian decoding on "
-    "ten data sets, each divided ten times at random into two thirds to train on and one third to test. This page has "
-    "its Table II computed again, and scores of the probabilities, which the paper does not have."
+    "fits an LS-SVM for each bit by the evidence framework, and compares Hamming decoding with Bayesian decoding "
+    "on ten data sets, each divided ten times at random into two thirds to train on and one third to test. This "
+    "page computes its Table II again and adds scores of the probabilities, which the paper does not have."
 )
 METHODS = (
     "Every member has its own μ, ζ and, for the RBF kernel, its own σ at the maximum of its own evidence; the "
@@ -26,15 +26,16 @@ METHODS = (
     "and their number; led is generated once (600 rows). Ages that are missing in der are the training part's mean.",
     "A class that the training part does not have is never predicted, and its test rows count as wrong. An LS-SVM "
     "needs three points: where a pair of classes has fewer, the smaller class is left out of 1vs1 in the same way.",
-    "Ties of Hamming decoding go to the class whose codeword agrees most with the outputs' sizes; the paper says "
-    "what it does with them for 1vsA alone, which is the same. Classes are numbered as the UCI repository lists "
-    "them; minimal output coding depends on that order, which the paper does not print. Error-correcting codes are "
-    "drawn anew for each randomisation.",
+    "Ties of Hamming decoding go to the class whose codeword agrees most with the outputs' sizes; the paper "
+    "states its rule for 1vsA only, and it is the same. Classes are numbered as the UCI repository lists them; "
+    "minimal output coding depends on that order, which the paper does not print. New error-correcting codes are "
+    "drawn for each randomisation.",
 )
 PROBABILITIES = (
-    "Log score (nats, larger is better) and expected calibration error (in brackets, smaller is better) of Bayesian "
-    "decoding, and for 1vs1 of pairwise coupling (Wu, Lin and Weng, 2004) of the same members. Bayesian decoding takes "
-    "bits as independent. With many bits they are not, and its probabilities are overconfident.",
+    "Log score (nats, larger is better) and expected calibration error (in brackets, smaller is better) of "
+    "Bayesian decoding, and for 1vs1 of pairwise coupling (Wu, Lin and Weng, 2004) of the same members. Bayesian "
+    "decoding treats the bits as independent. With many bits they are not, and its probabilities are "
+    "overconfident.",
 )
 
 

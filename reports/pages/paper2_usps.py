@@ -21,8 +21,8 @@ NAMES = {
     "hamming": "Hamming",
     "loss": "loss (squared)",
     "bayes": "Bayes",
-    "bayes-sequential": "Bayes, bit after bit",
-    "bayes-printed": "Bayes, formula (20) to the letter",
+    "bayes-sequential": "Bayes, one bit after another",
+    "bayes-printed": "Bayes, formula (20) as printed",
     "coupling": "pairwise coupling",
 }
 INTRODUCTION = (
@@ -31,10 +31,10 @@ INTRODUCTION = (
     "paper reports 95.2 % by Hamming and 94.7 % by Bayesian decoding."
 )
 METHODS = (
-    "Inputs are standardised once with the training rows. Every member has its own μ, ζ and σ at the maximum of its "
-    "own evidence, on all points of its two classes; the moderated output is that of paper 2 (11), and the classes "
-    "are equally likely beforehand. Members are fitted and stored one by one, so a run that was stopped goes on where "
-    "it was.",
+    "Inputs are standardised once with the training rows. Every member has its own μ, ζ and σ at the maximum of "
+    "its own evidence, on all points of its two classes; the moderated output is that of paper 2 (11), and the "
+    "classes are equally likely beforehand. Members are fitted and stored one by one, so an interrupted run "
+    "continues where it stopped.",
     "The paper prints no spread. The ± beside its figures is the binomial standard error of 2007 test rows, √(p(1 − "
     "p)/2007).",
 )
@@ -86,8 +86,8 @@ def answer(result: StudyResult, found: dict[str, dict[str, float]], other: Answe
     )
     return Answer(
         badge(near, len(gaps)),
-        f"{near} of {len(gaps)} accuracies that the paper prints for the digits are reproduced to {WITHIN:g} "
-        "percentage points.",
+        f"{'Both' if near == len(gaps) == 2 else f'{near} of {len(gaps)}'} accuracies that the paper prints for the "
+        f"digits are reproduced to within {WITHIN:g} percentage points.",
         (
             f"{listed}.",
             f"{interpolating(result)} of {len(result.cells)} members interpolate: they fit the training labels without "

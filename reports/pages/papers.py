@@ -17,8 +17,8 @@ from matplotlib.lines import Line2D
 from reports.draw.style import BLUE, GREEN, GREY, PALE, VERMILION, new_figure
 from reports.draw.thumbnail import bars, stacked
 from reports.frame.answer import Answer, State
-from reports.frame.page import Picture, Row, Table, plain_label
-from reports.frame.words import NONE
+from reports.frame.page import Mosaic, Picture, Row, Square, Table, plain_label
+from reports.frame.words import NONE, slug
 from validation.papers.table import Entry, Published, ReproducedTable, Verdict
 
 MARKS: dict[Verdict, str] = {"reproduced": "=", "better": "▲", "worse": "▼", "ours alone": "", "not computed": ""}
@@ -80,7 +80,7 @@ def thumbnail_of(tables: Sequence[ReproducedTable], title: str) -> Figure | None
             shown[table.source.replace("Paper ", "P").replace("Table ", "T")] = {v: float(found[v]) for v in SHAPES}
     if len(shown) == 1:
         return bars(
-            next(iter(shown.values())), "printed numbers, by what became of them", form=".0f", own=("reproduced",)
+            next(iter(shown.values())), "printed numbers: reproduced, better or worse", form=".0f", own=("reproduced",)
         )
     return stacked(shown, {str(v): c for v, c in COLOURS.items()}, title) if shown else None
 
@@ -170,6 +170,63 @@ def _distance(entry: Entry) -> str:
     return f"{sign}{abs(entry.distance):.1f} {unit}" if math.isfinite(entry.distance) else f"{sign}∞ {unit}"
 
 
+def why_text(entry: Entry) -> str:
+    """Why an entry differs, with its test; what no test supports is not known, and what is said is no explanation."""
+    if entry.why.test:
+        return f"{entry.why.sentence} Test: {entry.why.test}."
+    return f"Not known. {entry.why.sentence}".rstrip()
+
+
+def anchor_of(table: ReproducedTable, entry: Entry) -> str:
+    """Where a page tells why an entry differs."""
+    return slug(f"why-{table.name}-{entry.row}-{entry.column}")
+
+
+def unexplained(tables: Sequence[ReproducedTable]) -> tuple[list[Entry], list[Entry]]:
+    """The entries that are worse, and those among them that no test explains."""
+    worse = [entry for table in tables for entry in table.entries if table.verdict(entry) == "worse"]
+    return worse, [entry for entry in worse if not entry.why.test]
+
+
+def explained_sentence(tables: Sequence[ReproducedTable], *, names: bool = True) -> str:
+    """For how many of the entries that are worse a test supports the explanation, and which are not explained."""
+    worse, left = unexplained(tables)
+    if not worse:
+        return "No entry is worse."
+    said = f"For {len(worse) - len(left)} of {len(worse)} that are worse a test supports the explanation"
+    if not left:
+        return f"{said}."
+    share = 100 * len(left) / sum(counts(tables)[verdict] for verdict in SHAPES)
+    listed = ": " + "; ".join(f"{e.row}, {e.column}" for e in left[:8]) + _rest(left) if names else "."
+    return f"{said}; for {len(left)} ({share:.1f} % of all compared) it is not known{listed}"
+
+
+def mosaic(table: ReproducedTable, section: str) -> Mosaic | None:
+    """All printed entries of a table as small squares; None where the paper prints none."""
+    columns = [c for c in table.columns if any(_printed(table.entry(row, c)) for row in table.rows)]
+    rows = [r for r in table.rows if any(_printed(table.entry(r, c)) for c in columns)]
+    if not columns:
+        return None
+    places = tuple((r, tuple(_square(table, table.entry(r, c)) for c in columns)) for r in rows)
+    return Mosaic(table.source, section, tuple(columns), places)
+
+
+def _printed(entry: Entry | None) -> bool:
+    return entry is not None and entry.published is not None
+
+
+def _square(table: ReproducedTable, entry: Entry | None) -> Square | None:
+    if entry is None or entry.published is None:
+        return None
+    verdict, digits = table.verdict(entry), table.digits
+    theirs = published_text(entry.published, digits)
+    place = f"{entry.row}, {entry.column}"
+    if verdict == "not computed" or verdict == "ours alone":  # a figure without a spread is not held against ours
+        return Square("absent", f"{place}: {verdict.replace('ours alone', 'not compared')}; the paper has {theirs}")
+    words = f"{place}: {entry.mean:.{digits}f}, the paper {theirs}, {verdict}"
+    return Square(verdict, words, anchor_of(table, entry) if verdict != "reproduced" else "")
+
+
 def differences_table(table: ReproducedTable) -> Table | None:
     """All entries that are not reproduced, with why; None where there are none."""
     rows, digits = [], table.digits
@@ -179,9 +236,9 @@ def differences_table(table: ReproducedTable) -> Table | None:
             continue
         spread = _spread(entry.sd if entry.published.kind == "sd" else entry.se, entry.published.kind, digits)
         ours = f"{entry.mean:.{digits}f}{spread}"
-        why = entry.why or "Not explained."
-        cells = (ours, published_text(entry.published, digits), _distance(entry), f"{MARKS[verdict]} {verdict}", why)
-        rows.append(Row(f"{entry.row}, {entry.column}", cells))
+        said = (f"{MARKS[verdict]} {verdict}", why_text(entry))
+        cells = (ours, published_text(entry.published, digits), _distance(entry), *said)
+        rows.append(Row(f"{entry.row}, {entry.column}", cells, anchor_of(table, entry)))
     if not rows:
         return None
     return Table(

@@ -16,16 +16,17 @@ from validation.harness.scores import Gain
 from validation.studies.predictive_scores import Comparison, comparisons
 
 INTRODUCTION = (
-    "The plug-in classifier holds μ, ζ and σ at their most probable values; the fully Bayesian one integrates them "
-    "out. Both see the same training rows and are scored on the same test rows: are the probabilities better for it?"
+    "The plug-in classifier fixes μ, ζ and σ at their most probable values; the fully Bayesian one integrates "
+    "them out. Both see the same training rows and are scored on the same test rows. Does integration improve the "
+    "probabilities?"
 )
 METHODS = (
     "Ripley's data have a test set of their own. The others are split 2/3 to 1/3 within classes, randomisation by "
     "randomisation, and numbers are means over them.",
-    "The log score is the mean log probability of the true class, in nats: larger is better. The Brier score is the "
-    "mean squared error of the probability, and ECE the expected calibration error in ten bins of equal count: smaller "
-    "is better. The gain has the standard error of the paired difference over randomisations, which share rows, so "
-    "that errors for new data of the same kind are larger.",
+    "The log score is the mean log probability of the true class, in nats: larger is better. The Brier score is "
+    "the mean squared error of the probability, and ECE the expected calibration error in ten bins of equal "
+    "count: smaller is better. The gain has the standard error of the paired difference over randomisations, "
+    "which share rows, so errors for new data of the same kind are larger.",
 )
 
 
@@ -33,7 +34,7 @@ def page(result: StudyResult) -> Page:
     """Scores of both classifiers, and the gain."""
     rows = comparisons(result.cells)
     if not rows:
-        raise ValueError("No randomisation has come through.")
+        raise ValueError("No randomisation was completed.")
     return Page(
         answer=answer(rows),
         introduction=INTRODUCTION,

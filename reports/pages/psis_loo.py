@@ -71,7 +71,7 @@ def page(result: StudyResult) -> Page:
     """Sums, points, and where PSIS fails."""
     found = [Compared.of(cell) for cell in result.cells if cell.error is None]
     if not found:
-        raise ValueError("No problem has come through.")
+        raise ValueError("No problem was completed.")
     picture = Picture(
         "leverage",
         leverage_figure(found),
@@ -165,7 +165,7 @@ def comparison(result: StudyResult) -> tuple[Section, ...]:
         f"ArviZ's compare puts {chosen} first, as exact leave-one-out does."
         if chosen == best
         else f"ArviZ's compare puts {chosen} first. By exact leave-one-out {best} is first, "
-        f"{exact[best] - exact[chosen]:.1f} nats before it."
+        f"{exact[best] - exact[chosen]:.1f} nats ahead of it."
     )
     rows = tuple(
         Row(
@@ -219,7 +219,7 @@ def findings(found: Sequence[Compared]) -> tuple[str, ...]:
         )
     total = {m: sum(abs(float(c.errors(m).sum())) for c in found) for m in ("latent", "collapsed", "plug_in")}
     said.append(
-        "Integrating the latent function out before the weights are made leaves "
+        "Integrating the latent function out before the weights are computed leaves an error of "
         f"{total['collapsed']:.2f} of {total['latent']:.2f} nats, summed over problems; fixing the hyperparameters "
         f"costs {total['plug_in']:.2f}."
     )
@@ -264,7 +264,7 @@ def point_table(found: Sequence[Compared]) -> Table:
             )
         )
     header = ("", "k̂ good", "k̂ warns", "collapsed", "leverage", "largest k̂", "closed-form weights")
-    note = "In brackets: how many k̂ warn there."
+    note = "In brackets: the number of points whose k̂ warns."
     return Table("Largest error of one point, in nats", header, tuple(rows), note)
 
 

@@ -15,7 +15,17 @@ from validation.harness import SIZES, Size, StudyResult
 from validation.papers import ReproducedTable, Verdict
 from validation.registry import TABLES
 
-from .papers import COLOURS, answer_of, comparison_table, counts, differences_table, thumbnail_of, verdict_sentences
+from .papers import (
+    COLOURS,
+    answer_of,
+    comparison_table,
+    counts,
+    differences_table,
+    explained_sentence,
+    mosaic,
+    thumbnail_of,
+    verdict_sentences,
+)
 
 TITLE = "Reproduction: the papers' tables, ours beside theirs"
 INTRODUCTION = (
@@ -27,9 +37,9 @@ METHODS = (
     "Each table is a set of cells, data set × algorithm × randomisation. All algorithms of a table see the same "
     "randomisations. An algorithm gets training rows alone and is scored on test rows afterwards, so nothing is tuned "
     "on test data. Seeds follow from the name of the data set and the number of the randomisation.",
-    "The papers' partitions, candidate sets and codings are not published for the most part. Two figures of two "
-    "laboratories on other random partitions differ by chance alone; the paper's standard deviation over its "
-    "partitions is the scale of comparison, and is itself estimated from ten.",
+    "The papers' partitions, candidate sets and codings are mostly not published. Results of two laboratories on "
+    "different random partitions differ by chance alone; the paper's standard deviation over its partitions is "
+    "the scale of comparison, and is itself estimated from ten.",
 )
 _SHOWN: tuple[Verdict, ...] = ("reproduced", "better", "worse")
 _ALL: tuple[Verdict, ...] = (*_SHOWN, "ours alone", "not computed")
@@ -47,7 +57,9 @@ def page(found: Sequence[tuple[ReproducedTable, StudyResult]], missing: Sequence
     ]
     if missing:
         said.append(f"Not computed yet: {', '.join(missing)}.")
+    said.append(explained_sentence(tables))
     points = [f"Not computed yet: {', '.join(missing)}."] if missing else []
+    points.append(explained_sentence(tables, names=False))
     points.append(f"{total['ours alone']} more numbers have no counterpart in the papers.")
     return Page(
         name=REPRODUCTION,
@@ -57,6 +69,7 @@ def page(found: Sequence[tuple[ReproducedTable, StudyResult]], missing: Sequence
         findings=tuple(said),
         key_picture=_picture(tables) if compared else None,
         key_table=_counts_table(tables, missing),
+        mosaics=tuple(m for k, t in enumerate(tables, 1) if (m := mosaic(t, f"section-{k}")) is not None),
         sections=tuple(_section(table) for table in tables),
         methods=METHODS,
         result=_joined([result for _, result in found]),
@@ -117,7 +130,7 @@ def _joined(results: Sequence[StudyResult]) -> StudyResult:
     """The tables' results as one, for provenance and failures; cells keep their table's name in front."""
     size: Size = min((r.size for r in results), key=SIZES.index, default="full")
     record: dict[str, Any] = {
-        "data": "as the tables name them; each cell holds the hash of its set",
+        "data": "several sets, named in the tables",
         "version": ", ".join(f"{r.study} {r.provenance['version']}" for r in results) or "–",
         "tables": ", ".join(f"{r.study} ({r.size}, {len(r.cells)} cells)" for r in results) or "none",
     }

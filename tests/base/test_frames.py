@@ -147,7 +147,7 @@ def test_what_pandas_calls_missing_is_named():
     with pytest.raises(ValueError, match="column 'count' has no value in row 7"):
         BayesianLSSVR("linear").fit(table, targets)
     for y, model in ((z, BayesianLSSVR("linear")), (labels, BayesianLSSVC("linear"))):
-        with pytest.raises(ValueError, match=r"y contains NaN or nothing at all in 2 of 20 rows, the first .* row 3"):
+        with pytest.raises(ValueError, match=r"y contains NaN or missing values in 2 of 20 rows, the first .* row 3"):
             model.fit(X, np.where(np.isin(np.arange(20), [3, 5]), None, y))
 
 
@@ -161,7 +161,7 @@ def test_dates_are_no_targets_of_a_regression():
 def test_a_plan_of_a_table_is_no_table(surface):
     X, z, labels = data()
     table, targets = as_polars(X, labels)
-    with pytest.raises(ValueError, match=r"X of type LazyFrame is a plan of a table, .* collect\(\)"):
+    with pytest.raises(ValueError, match=r"X of type LazyFrame is a lazy table, .* collect\(\)"):
         surface(table.lazy(), z)
-    with pytest.raises(ValueError, match=r"y of type LazyFrame is a plan of a table, .* collect\(\)"):
+    with pytest.raises(ValueError, match=r"y of type LazyFrame is a lazy table, .* collect\(\)"):
         surface(table, polars().DataFrame({"y": targets}).lazy())

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from bayes_lssvm.base import table_inputs
 from bayes_lssvm.base.encoding import Column, Encoding
 from bayes_lssvm.base.table_inputs import Options, prepare
 from bayes_lssvm.base.tables import read_table
@@ -110,7 +111,7 @@ def test_identifiers_and_idle_columns_are_left_out_with_a_warning(table):
     assert found.X[3].tolist() == [3.0, 21.0, 0.0, 0.0]  # a category of one row is zero in all columns
     for name, words in {
         "row_id": "looks like an identifier",
-        "name": "60 different texts",
+        "name": "60 different text values",
         "land": "'DE' in every row",
     }.items():
         (said,) = [sentence for sentence in found.warnings if f"'{name}'" in sentence]
@@ -160,10 +161,10 @@ def test_an_encoding_survives_json_and_refuses_what_is_none():
     for change in ({"kind": "code"}, {"name": 7}, {"fill": "a"}, {"decimal": ";"}):
         spoilt = json.loads(json.dumps(record))
         spoilt["columns"][0] |= change
-        with pytest.raises(ValueError, match="not described"):
+        with pytest.raises(ValueError, match="invalid description"):
             Encoding.from_dict(spoilt)
     record["columns"].append(record["columns"][0])
-    with pytest.raises(ValueError, match="one name"):
+    with pytest.raises(ValueError, match="the same name"):
         Encoding.from_dict(record)
 
 
@@ -173,6 +174,14 @@ def test_columns_of_numbers_need_no_look(table):
     assert math.isnan(plain.columns[0].fill)
     with pytest.raises(InputError, match="--impute median"):
         plain.encode(table(a=["1", "", "3"]))
-    with pytest.raises(InputError, match="does not know medians"):
+    with pytest.raises(InputError, match="has stored no medians"):
         plain.encode(table(a=["1", "", "3"]), fill=True)
     assert np.isfinite(prepare(table(a=["1", "2", "4"]), "y", Options()).X).all()
+
+
+def test_cells_are_looked_at_once_however_many_rows_there_are(table, monkeypatch):
+    looked = []
+    plain = table_inputs._plain
+    monkeypatch.setattr(table_inputs, "_plain", lambda values: looked.append(len(values)) or plain(values))
+    prepare(table(x=list(range(50))), "y", Options())
+    assert looked == [50]

@@ -79,7 +79,7 @@ def test_from_a_file_with_text_gaps_and_few_positives_to_a_card(card, tmp_path):
         "Which columns matter?",
         "Can it be trusted?",
         "no (86, 86.0%), yes (14, 14.0%)",
-        "a column of 0 and 1 for each of 3 categories",
+        "one column of 0 and 1 for each of 3 categories",
         "missing values filled in",
         "left out: it looks like an identifier",
         "RBF(sigma=",

@@ -79,7 +79,7 @@ REFUSED = {
     "coding of a number": (["fit", "{wine}", "--target", "ash", "--decoding", "bayes"], "is for classification"),
     "prior without probabilities": (
         ["fit", "{wine}", *WINE, "--decoding", "loss", "--class-prior", "0.2,0.3,0.5"],
-        "has no probabilities",
+        "gives no probabilities",
     ),
     "coupling": (["fit", "{wine}", *WINE, "--decoding", "coupling", "--coding", "ova"], "--coding ovo"),
     "criterion and kernel": (
@@ -110,7 +110,7 @@ REFUSED = {
     "a price below zero": (["select", "{heart}", "--target", "heart_disease", "--price", "-1"], "not a number ≥ 0"),
     "labels without end": (
         ["fit", "{wine}", "--target", "proline", "--task", "classification"],
-        "hardly classes",
+        "too many to be classes",
     ),
 }
 

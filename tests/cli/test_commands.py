@@ -571,9 +571,9 @@ def test_kernels_are_read(text, kernel, given):
         ("ard:scales=1/2/3", "3 scales but the inputs have 2"),
         ("rbf:sigma=1*", "a term is missing"),
         ("(rbf", "a bracket is not closed"),
-        ("rbf)", "')' stands where + or * must"),
+        ("rbf)", "')' was found where + or *"),
         ("linear rbf", "no kernel named"),
-        ("2", "a number alone is no kernel"),
+        ("2", "a number alone is not a kernel"),
         ("rbf+2", "a number can multiply a kernel"),
         ("0*rbf", "positive finite number"),
         ("matern12:nu=2.5", "its parameters are length_scale"),
@@ -665,7 +665,10 @@ BAD_TABLES = {
     "overflow": ("a,b,y\n1,2,u\n2,1e999,v\n3,1,u\n", ["'1e999' is not a finite number"]),
     "too large": ("a,b,y\n1,2,1e300\n2,3,2\n3,1,3\n", ["'1e300'", "another unit"]),
     "one class": ("a,b,y\n1,2,u\n2,3,u\n3,1,u\n", ["target 'y' is 'u' in all 3 rows"]),
-    "three classes": ("a,b,y\n1,2,u\n2,3,v\n3,1,w\n", ["'y' has 3 different values in 3 rows", "hardly classes"]),
+    "three classes": (
+        "a,b,y\n1,2,u\n2,3,v\n3,1,w\n",
+        ["'y' has 3 different values in 3 rows", "too many to be classes"],
+    ),
     "too few rows": ("a,b,y\n1,2,u\n2,3,v\n", ["has 2 rows; at least 3"]),
     "constant inputs": ("a,b,y\n1,2,u\n1,2,v\n1,2,u\n", ["no input column varies"]),
     "no inputs": ("y\nu\nv\nu\n", ["no input column"]),
@@ -700,7 +703,7 @@ def test_targets_that_contradict_the_task(run, tmp_path):
     many = write(tmp_path / "many.csv", "a,y\n1,5\n2,6\n3,7\n")
     assert "use --task classification" in run("fit", text, "--target", "y", "--task", "regression")[2]
     assert "nothing to learn" in run("fit", flat, "--target", "y", "--task", "regression")[2]
-    assert "hardly classes" in run("fit", many, "--target", "y", "--task", "classification")[2]
+    assert "too many to be classes" in run("fit", many, "--target", "y", "--task", "classification")[2]
 
 
 @pytest.mark.parametrize(

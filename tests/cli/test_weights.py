@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bayes_lssvm
-from bayes_lssvm import BayesianLSSVR, FullyBayesianLSSVC, compare, marginalise, trust
+from bayes_lssvm import BayesianLSSVR, FixedSizeLSSVR, FullyBayesianLSSVC, compare, marginalise, search_kernels, trust
 from bayes_lssvm.base.standardisation import Standardiser
 from bayes_lssvm.estimators.selector import EvidenceSelector
 
@@ -47,8 +47,8 @@ def test_noise_for_gross_errors(run, table, tmp_path):
     ("change", "arguments", "words"),
     [
         ("-1", (), "--weights n must not be negative; row 59"),
-        ("much", (), "'much' is no number, and a weight has to be one"),
-        ("1", ("--landmarks", "20"), "take no --weights"),
+        ("much", (), "'much' is not a number, but weights must be numbers"),
+        ("-1", ("--landmarks", "20"), "must not be negative"),
         ("1", ("--ignore", "n"), "cannot be the weights and the target, or ignored"),
         ("1", ("--noise", "learned", "--criterion", "press"), "use it with --criterion evidence"),
     ],
@@ -68,7 +68,7 @@ def test_noise_is_for_numbers(run, tmp_path):
     path.write_text("a,y\n" + "".join(f"{i},{'no' if i % 3 else 'yes'}\n" for i in range(12)), "utf-8")
     code, _, err = run("fit", path, "--target", "y", "--noise", "learned")
     assert code == 2
-    assert "is for a target of numbers" in err
+    assert "is for a numeric target" in err
 
 
 # --- commands that integrate, compare and select ----------------------------------------------------------------------
@@ -101,9 +101,6 @@ def test_marginalise_takes_weights(run, small):
     assert code == 0, err
     classes = FullyBayesianLSSVC("linear").fit(x, np.where(y > 0, "up", "down"), w)
     np.testing.assert_allclose(json.loads(out)["predictions"]["P(up)"], classes.predict_proba(x)[:, 1], rtol=1e-7)
-    code, _, err = run("marginalise", path, "--target", "y", "--ignore", "side", "--weights", "w", "--method", "nuts")
-    assert code == 2
-    assert "takes rows of equal weight" in err
 
 
 def test_compare_and_trust_take_weights(run, small):
@@ -119,6 +116,58 @@ def test_compare_and_trust_take_weights(run, small):
     assert code == 0, err
     report = trust(x, y, sample_weight=w, kernel="linear", progress=False)
     assert json.loads(out)["worst_change"] == pytest.approx(report.worst_change, rel=1e-6)
+
+
+def test_search_takes_weights(run, small):
+    path, x, y, w = small
+    options = ("--ignore", "side", "--weights", "w", "--kernels", "linear", "--json")
+    code, out, err = run("search", path, "--target", "y", *options)
+    assert code == 0, err
+    own = search_kernels(x, y, sample_weight=w, kernels=["linear"], progress=False)
+    found = json.loads(out)
+    assert found["log_evidence"] == pytest.approx(own.log_evidence, abs=1e-8)
+    assert found["data"]["inputs"] == ["a", "b"]
+    assert found["data"]["rows"] == int((w > 0).sum())
+
+
+@pytest.mark.filterwarnings("ignore::bayes_lssvm.base.errors.BayesLSSVMWarning")
+def test_models_of_fixed_size_take_weights_of_a_table_and_of_files(run, small, tmp_path):
+    pytest.importorskip("pandas")
+    path, x, y, w = small
+    own = FixedSizeLSSVR(n_landmarks=8).fit(x, y, sample_weight=w)
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    for k in range(2):
+        (tmp_path / f"part{k}.csv").write_text("".join([lines[0], *lines[1 + 12 * k : 13 + 12 * k]]), "utf-8")
+    for data in ([path], [tmp_path / "part0.csv", tmp_path / "part1.csv"]):
+        options = ("--ignore", "side", "--weights", "w", "--landmarks", "8", "--task", "regression", "--json")
+        code, out, err = run("fit", *data, "--target", "y", *options)
+        assert code == 0, err
+        assert json.loads(out)["log_evidence"] == pytest.approx(own.log_evidence_, abs=1e-6)
+    code, _, err = run("fit", *data, "--target", "y", "--weights", "side", "--landmarks", "8", "--task", "regression")
+    assert code == 2
+    assert "column 'side' is not numeric" in err
+
+
+@pytest.mark.parametrize("command", ["compare", "select", "search", "trust", "marginalise"])
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        (lambda i: "-1" if i == 3 else "1", "--weights w must not be negative; row 3"),
+        (lambda i: "0", "--weights w is zero for every row"),
+        (lambda i: "nan" if i == 3 else "1", "row"),
+        (lambda i: "" if i == 3 else "1", "row"),
+    ],
+)
+def test_bad_weights_get_a_sentence_in_every_command(run, small, command, cells, words):
+    path, *_ = small
+    lines = path.read_text("utf-8").splitlines()
+    rows = [line.rsplit(",", 1)[0] + "," + cells(i) for i, line in enumerate(lines[1:])]
+    path.write_text("\n".join([lines[0], *rows]) + "\n", "utf-8")
+    more = ("--kernels", "linear") if command in ("compare", "search") else ("--kernel", "linear")
+    code, out, err = run(command, path, "--target", "y", "--ignore", "side", "--weights", "w", *more)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert "Traceback" not in err
 
 
 def test_select_takes_weights(run, small, tmp_path):
@@ -139,4 +188,4 @@ def test_a_card_knows_the_weights(run, small, tmp_path):
     options = ("--ignore", "y", "--weights", "w", "--kernel", "linear", "--report", card)
     code, _, err = run("fit", path, "--target", "side", *options)
     assert code == 0, err
-    assert "are not compared with the labels" in card.read_text("utf-8")
+    assert "log score" in card.read_text("utf-8")

@@ -67,7 +67,7 @@ def test_text_booleans_and_gaps_become_a_model(fitted, customers, run):
     assert "150 rows, 5 inputs (age, plan=basic, plan=plus, plan=premium, active)" in out
     assert "no (129 rows), yes (21 rows)" in out
     assert "'age' (9), 'plan' (5)" in err
-    assert "'customer' has 150 different texts" in err
+    assert "'customer' has 150 different text values" in err
     model = load(path)
     assert model.encoding_.names == ("age", "plan", "active")
     X = model.encoding_.read(str(customers))
@@ -86,7 +86,7 @@ def test_new_rows_with_a_new_category_are_predicted_with_a_warning(fitted, run, 
     new = written(tmp_path / "new.csv", ["active", "plan", "age"], [["true", "gold", 30], ["FALSE", "basic", ""]])
     code, out, err = run("predict", path, new, "--json")
     assert (code, json.loads(out)["rows"]) == (0, 2)
-    assert "column 'plan' has values that the training rows did not have" in err
+    assert "column 'plan' has values that did not occur in the training rows" in err
     assert "'gold' (1)" in err
     wrong = written(tmp_path / "wrong.csv", ["active", "plan", "age"], [["true", "plus", "old"], ["no", "plus", "x"]])
     code, out, err = run("predict", path, wrong)
@@ -138,7 +138,7 @@ def test_a_spoilt_encoding_is_a_damaged_file(fitted, tmp_path):
     with open_state(path) as state:
         header, arrays = json.loads(json.dumps(state.header)), {name: state.arrays[name] for name in state.arrays}
     header["encoding"]["columns"][0]["name"] = "years"
-    with pytest.raises(ModelFileError, match="encoding is not that of its inputs"):
+    with pytest.raises(ModelFileError, match="encoding does not match its inputs"):
         load(write_state(State(header, arrays), tmp_path / "other.npz"))
     del header["encoding"]  # as files of earlier versions
     assert not hasattr(load(write_state(State(header, arrays), tmp_path / "old.npz")), "encoding_")

@@ -21,7 +21,9 @@ from bayes_lssvm import (
 from bayes_lssvm.comparison.evidence import kernel_evidence
 from bayes_lssvm.comparison.mixture import KernelMixture, left_out_log_densities, stacking_weights
 from bayes_lssvm.comparison.problem import as_problem
+from bayes_lssvm.estimators.left_out import left_out_probabilities
 from bayes_lssvm.kernels import RBF, Linear
+from bayes_lssvm.levels.calibration import calibration
 from bayes_lssvm.priors import HyperPrior, Normal
 
 PRIOR = HyperPrior(Normal(0.0, 2.0), Normal(1.0, 1.0), Normal(0.5, 1.0))
@@ -77,17 +79,19 @@ def test_the_average_over_one_kernel_is_the_fully_bayesian_model(data, tmp_path)
         np.testing.assert_array_equal(again.problem_.weights, w)
 
 
-def test_leave_one_out_densities_are_ratios_of_evidences(data):
-    X, _, w = data
-    # no row far off: 1/p of such a row is carried by nodes of (μ, ζ) that are left out as negligible
-    y = 0.7 * X[:, 0] + 0.3 * np.random.default_rng(5).uniform(-1.0, 1.0, 24) / np.sqrt(w)
-    problem = as_problem(X, y, w)
-    found = kernel_evidence(problem, Linear(), prior=PRIOR, progress=False)
-    logs = left_out_log_densities(problem, found, KernelMixture.of(problem, found))
-    for i in (0, 11, 23):
-        kept = np.arange(24) != i
-        less = kernel_evidence(as_problem(X[kept], y[kept], w[kept]), Linear(), prior=PRIOR, progress=False)
-        assert logs[i] == pytest.approx(found.log_evidence - less.log_evidence, abs=1e-5)
+def test_left_out_densities_are_ratios_of_evidences(data):
+    """Of all rows to all but one; for a row that nothing prepares for too, whose 1/p_i lies where no node is."""
+    X, y, w = data
+    gross = np.where(np.arange(24) == 3, y + 6.0, y)
+    for targets, weights in ((y, w), (gross, w), (gross, None)):
+        problem = as_problem(X, targets, weights)
+        found = kernel_evidence(problem, Linear(), prior=PRIOR, progress=False)
+        logs = left_out_log_densities(problem, found, KernelMixture.of(problem, found))
+        for i in (0, 3, 11, 23):
+            kept = np.arange(24) != i
+            rest = as_problem(X[kept], targets[kept], None if weights is None else weights[kept])
+            less = kernel_evidence(rest, Linear(), prior=PRIOR, progress=False)
+            assert logs[i] == pytest.approx(found.log_evidence - less.log_evidence, abs=1e-7)
 
 
 def test_stacking_counts_rows():
@@ -107,7 +111,7 @@ def test_a_fitted_model_compares_with_its_weights(data):
     assert flat.compare(["linear"], progress=False).best.log_evidence == pytest.approx(flat.log_evidence_, abs=1e-8)
     model.noise_weights_ = w  # as learned and Student noise have them
     for call in (lambda: model.compare(["linear"]), model.trust):
-        with pytest.raises(ValueError, match="this model found its own"):
+        with pytest.raises(ValueError, match="this model has estimated its own"):
             call()
 
 
@@ -140,12 +144,56 @@ def test_trust_of_weighted_classes(data):
     X, y, w = data
     model = BayesianLSSVC("linear").fit(X, y > 0, w)
     report = model.trust(progress=False)
-    assert report.calibration is None
-    assert any(check.level == "not checked" and "weights" in check.sentence for check in report.checks)
     assert "closed forms" in report.sentence
+    own = left_out_probabilities(model, X, y > 0)
+    assert report.calibration == calibration(own, (y > 0).astype(int), weights=w)
+
+
+@pytest.mark.filterwarnings("ignore::bayes_lssvm.base.errors.BayesLSSVMWarning")
+@pytest.mark.parametrize("cuts", [[0.0], [-0.5, 0.5]])
+def test_labels_of_whole_weights_are_compared_as_repeated_rows_are(data, cuts):
+    X, y, _ = data
+    labels, counts = np.digitize(y, cuts), np.random.default_rng(0).integers(0, 3, len(y))
+    options = {"kernel": "linear", "task": "classification", "fixed_kernel": True, "progress": False}
+    weighted = trust(X, labels, sample_weight=counts, **options)
+    repeated = trust(X.repeat(counts, axis=0), labels.repeat(counts), **options)
+    for name in ("gain", "gain_error", "chi2", "chance"):
+        assert getattr(weighted.calibration, name) == pytest.approx(getattr(repeated.calibration, name), rel=1e-6)
+    assert [group.size for group in weighted.calibration.groups] == [g.size for g in repeated.calibration.groups]
+
+
+@pytest.mark.filterwarnings("ignore::bayes_lssvm.base.errors.BayesLSSVMWarning")
+@pytest.mark.parametrize("cls", [BayesianLSSVC, FullyBayesianLSSVC])
+def test_a_model_of_several_weighted_classes_is_checked_on_its_rows(data, cls):
+    X, y, w = data
     labels = np.digitize(y, [-0.5, 0.5])
-    with pytest.raises(ValueError, match="for two classes and for real targets; there are 3 classes"):
-        trust(X, labels, sample_weight=w, kernel="linear", task="classification")
-    for cls in (BayesianLSSVC, FullyBayesianLSSVC):
-        with pytest.raises(ValueError, match="rows of equal weight where there are more than two classes"):
-            cls("linear").fit(X, labels, w).trust()
+    own = cls("linear").fit(X, labels, w).trust(progress=False).calibration
+    direct = trust(X, labels, sample_weight=w, kernel="linear", task="classification", progress=False).calibration
+    assert own.gain == pytest.approx(direct.gain, abs=1e-9)
+    assert own.chi2 == pytest.approx(direct.chi2, rel=1e-6)
+    zero = np.where(np.arange(len(w)) % 7 == 0, 0.0, w)
+    some = trust(X, labels, sample_weight=zero, kernel="linear", task="classification", progress=False)
+    kept = zero > 0
+    less = trust(X[kept], labels[kept], sample_weight=w[kept], kernel="linear", task="classification", progress=False)
+    assert some.calibration == less.calibration
+
+
+def test_calibration_by_weights_from_its_definition():
+    """Σ c (y − P) over the root of Σ c² P(1 − P) in each group; the unit of the weights has no say."""
+    rng = np.random.default_rng(0)
+    p, w = rng.uniform(0.05, 0.95, 200), rng.gamma(1.0, 1.0, 200)
+    happened = rng.random(200) < p
+    both = np.stack([1.0 - p, p], axis=1)
+    found = calibration(both, happened.astype(int), weights=w)
+    assert found == calibration(both, happened.astype(int), weights=4.0 * w)
+    order, at = np.argsort(p), 0
+    for group in found.groups:
+        own = order[at : at + group.size]
+        at += group.size
+        z = np.sum(w[own] * (happened[own] - p[own])) / np.sqrt(np.sum(w[own] ** 2 * p[own] * (1.0 - p[own])))
+        assert group.deviate == pytest.approx(z, rel=1e-9)
+        assert group.predicted == pytest.approx(np.average(p[own], weights=w[own]), rel=1e-12)
+    assert at == 200
+    shares = np.bincount(happened, w) / w.sum()
+    gains = np.log(both[np.arange(200), happened.astype(int)] / shares[happened.astype(int)])
+    assert found.gain == pytest.approx(np.average(gains, weights=w), rel=1e-9)

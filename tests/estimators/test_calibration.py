@@ -192,7 +192,9 @@ def test_permuted_labels_are_not_good(classes):
         model = BayesianLSSVC().fit(X, y)
         score, _ = calibration_grades(calibration(left_out_probabilities(model, X, y), y), model.classes_.tolist())
         assert score.level != "good"
-        assert "no better than by class frequencies" in score.sentence or "worse than by class" in score.sentence
+        assert (
+            "no better than by the class frequencies" in score.sentence or "worse than by the class" in score.sentence
+        )
 
 
 def test_class_frequencies_for_every_row_leave_nothing_to_compare():

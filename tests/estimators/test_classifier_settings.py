@@ -342,8 +342,8 @@ _REPEATS = "check_sample_weight_equivalence_on_dense_data"
     ids=str,
 )
 def test_estimators_pass_the_checks_of_scikit_learn(estimator):
-    # PRESS leaves whole rows out, not one of those that a weight counts; "ecoc" numbers classes by their rows
-    own = {} if estimator.get_params().get("coding") == "ova" else {_REPEATS: "rows are counted, not weights"}
+    # PRESS leaves whole rows out, not one of those that a weight counts
+    own = {} if estimator.criterion == "evidence" else {_REPEATS: "rows are counted, not weights"}
     results = check_estimator(estimator, on_skip=None, on_fail=None, expected_failed_checks=own)
     assert not [(r["check_name"], repr(r["exception"])) for r in results if r["status"] == "failed"]
 
@@ -360,9 +360,9 @@ def test_repeated_rows_that_make_the_evidence_unbounded_are_named():
     X = rng.normal(size=(40, 2))
     y = np.where(X[:, 0] + 0.8 * rng.normal(size=40) > 0, 1, -1)
     twice, labels = np.vstack([X, X[:15]]), np.concatenate([y, y[:15]])
-    with pytest.warns(InterpolationWarning, match="15 of 55 rows repeat another one with its target") as record:
+    with pytest.warns(InterpolationWarning, match="15 of 55 rows repeat another row and its target") as record:
         BayesianLSSVC(RBF(0.3), refine=False, prior="flat").fit(twice, labels)
-    assert "prior=None, the default, keeps labels from being taken for" in str(record[0].message)
+    assert "prior=None, the default, labels are not mistaken for" in str(record[0].message)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         BayesianLSSVC(RBF(0.3), refine=False, occam=False).fit(X, y)

@@ -69,7 +69,7 @@ def test_a_shard_that_kills_every_worker_is_a_sentence_and_finished_shards_are_k
     log, folder = tmp_path / "log", tmp_path / "kept"
     log.mkdir()
     deadly = [shard_of(number, log, deadly_reads=range(2, 6) if number == 3 else ()) for number in range(SHARDS)]
-    with pytest.raises(ConnectionError, match=r"lost during the pass .* is kept in .* goes on from there"):
+    with pytest.raises(ConnectionError, match=r"lost during the pass .* are kept in .* resumes from there"):
         fit(deadly, client=client, folder=folder)
     finished = {path.stem for path in folder.rglob("*.npz")}
     assert 1 <= len(finished) < SHARDS

@@ -9,7 +9,7 @@ import bayes_lssvm
 from bayes_lssvm import BayesianLSSVC, BayesianLSSVR, FixedSizeLSSVC, FixedSizeLSSVR
 from bayes_lssvm.base.standardisation import Standardiser
 from bayes_lssvm.estimators.left_out import left_out_targets
-from bayes_lssvm.fixed_size.blocks import of_arrays
+from bayes_lssvm.fixed_size.blocks import of_arrays, of_files
 from bayes_lssvm.fixed_size.design import Settings, _Evidence
 from bayes_lssvm.fixed_size.passes import Encoding, Local
 from bayes_lssvm.kernels import RBF
@@ -126,3 +126,50 @@ def test_bad_weights_are_a_sentence(bad):
             call()
     with pytest.raises(ValueError, match="one number for each of 60 rows"):
         FixedSizeLSSVR().fit_blocks([(X, y, w[:5])])
+
+
+def test_dask_and_files_take_weights(tmp_path):
+    """Parts of Dask arrays and of files give the weighted model of all rows; rows of weight zero count for nothing."""
+    array, pandas = pytest.importorskip("dask.array"), pytest.importorskip("pandas")
+    X, y, w, _ = waves(2)
+    w = np.where(np.arange(N) % 4, w, 0.0)
+    whole = FixedSizeLSSVC(n_landmarks=15).fit(X, y, sample_weight=w)
+    on_dask = FixedSizeLSSVC(n_landmarks=15).fit_dask(*(array.from_array(each, chunks=25) for each in (X, y, w)))
+    frame = pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "label": y, "w": w, "v": np.ones(N)})
+    for k in range(3):
+        frame[20 * k : 20 * k + 20].to_csv(tmp_path / f"{k}.csv", index=False)
+    shards = of_files(tmp_path, "label", ["v"], weights="w")
+    assert shards[0].columns == ("a", "b")
+    kept = tmp_path / "kept"
+    from_files = FixedSizeLSSVC(n_landmarks=15).fit_blocks(shards, folder=kept)
+    named = pandas.DataFrame(NEW, columns=["a", "b"])
+    for model, new in ((on_dask, NEW), (from_files, named)):
+        assert model.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-6)
+        np.testing.assert_allclose(model.predict_proba(new), whole.predict_proba(NEW), atol=1e-7)
+    # sums of other weights that are kept in the same folder are not taken for these
+    equal = FixedSizeLSSVC(n_landmarks=15).fit_blocks(of_files(tmp_path, "label", ["w"], weights="v"), folder=kept)
+    plain = FixedSizeLSSVC(n_landmarks=15).fit(X, y)
+    np.testing.assert_allclose(equal.predict_proba(named), plain.predict_proba(NEW), atol=1e-7)
+
+
+def test_bad_weights_of_dask_and_files_get_a_sentence(tmp_path):
+    array, pandas = pytest.importorskip("dask.array"), pytest.importorskip("pandas")
+    X, y, w, _ = waves()
+    parts = [array.from_array(each, chunks=25) for each in (X, y, w)]
+    model = FixedSizeLSSVR(n_landmarks=15)
+    with pytest.raises(ValueError, match="sample_weight must be a Dask array or series like y"):
+        model.fit_dask(*parts[:2], w)
+    with pytest.raises(ValueError, match="parts by rows and sample_weight into 1"):
+        model.fit_dask(*parts[:2], array.from_array(w, chunks=60))
+    with pytest.raises(ValueError, match="partition 0: the weight of row 0 is -1"):
+        model.fit_dask(*parts[:2], array.from_array(np.full(N, -1.0), chunks=25))
+    with pytest.raises(ValueError, match="None of the shards contains any rows of positive weight"):
+        model.fit_dask(*parts[:2], array.from_array(np.zeros(N), chunks=25))
+    frame = pandas.DataFrame({"a": X[:, 0], "y": y, "w": w, "text": ["much"] * N})
+    frame.to_csv(tmp_path / "one.csv", index=False)
+    with pytest.raises(ValueError, match="it has no column 'weight'"):
+        of_files(tmp_path, "y", weights="weight")
+    with pytest.raises(ValueError, match="cannot be the weights and the target"):
+        of_files(tmp_path, "y", weights="y")
+    with pytest.raises(ValueError, match="column 'text' is not numeric"):
+        model.fit_blocks(of_files(tmp_path, "y", ["w"], weights="text"))

@@ -7,7 +7,9 @@ import pytest
 from scipy.stats import norm
 
 from bayes_lssvm import LSSVR, BayesianLSSVR, FixedSizeLSSVR
-from bayes_lssvm.kernels import RBF
+from bayes_lssvm.estimators.refits import FEW
+from bayes_lssvm.kernels import ARD, RBF
+from bayes_lssvm.press.conformal import folds
 
 
 def data(n, seed, d=1):
@@ -32,7 +34,7 @@ def test_jackknife_plus_of_a_fitted_model_equals_refits_with_its_hyperparameters
         predictions[:, i], errors[i] = model.predict(at), y[i] - model.predict(Z[i : i + 1])[0]
     low = np.sort(predictions - np.abs(errors), axis=1)[:, 3]  # the ⌊0.1·41⌋ = 4th smallest
     high = np.sort(predictions + np.abs(errors), axis=1)[:, -4]
-    lower, upper = fitted.predict_interval(new)
+    lower, upper = fitted.predict_interval(new, refit=False)
     np.testing.assert_allclose(lower, low, atol=1e-8)
     np.testing.assert_allclose(upper, high, atol=1e-8)
     plain = LSSVR(fitted.kernel_, fitted.gamma_).fit(X, y)
@@ -41,9 +43,13 @@ def test_jackknife_plus_of_a_fitted_model_equals_refits_with_its_hyperparameters
 
 def test_cv_plus_with_as_many_blocks_as_rows_is_jackknife_plus(fitted):
     new = np.linspace(-4.0, 4.0, 9)[:, None]
-    one, other = fitted.predict_interval(new, 0.8), fitted.predict_interval(new, 0.8, "cv+", n_blocks=40)
+    held = {"refit": False}
+    one, other = (
+        fitted.predict_interval(new, 0.8, **held),
+        fitted.predict_interval(new, 0.8, "cv+", n_blocks=40, **held),
+    )
     np.testing.assert_allclose(one, other, atol=1e-10)
-    few = fitted.predict_interval(new, 0.8, "cv+", n_blocks=4)
+    few = fitted.predict_interval(new, 0.8, "cv+", n_blocks=4, **held)
     assert not np.allclose(one, few)
 
 
@@ -65,6 +71,81 @@ def test_a_kernel_with_several_parameters_is_integrated_by_a_design():
     assert np.all(lower < upper)
     model.fit(*data(30, 2, d=2))
     assert not hasattr(model, "hyper_posterior_")
+
+
+# --- hyperparameters chosen anew -------------------------------------------------------------------------------------
+
+
+def by_hand(X, y, w, new, k, blocks):
+    """Jackknife+ or CV+ from fits to the rows of all other blocks, in the units of the data."""
+    low, high = np.empty((2, len(new), len(y)))
+    for rows in blocks:
+        rest = np.setdiff1d(np.arange(len(y)), rows)
+        model = BayesianLSSVR(RBF(1.0), refine=False).fit(X[rest], y[rest], None if w is None else w[rest])
+        size = np.abs(y[rows] - model.predict(X[rows]))
+        if w is not None:
+            u = model.latent(X[rows], return_std=True)[1] ** 2
+            size = size * np.sqrt((u + 1.0 / model.zeta_) / (u + 1.0 / (model.zeta_ * w[rows])))
+        low[:, rows] = model.predict(new)[:, None] - size
+        high[:, rows] = model.predict(new)[:, None] + size
+    return np.sort(low, axis=1)[:, k - 1], np.sort(high, axis=1)[:, -k]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("method", ["jackknife+", "cv+"])
+def test_refits_are_fits_to_the_other_rows(method, weighted):
+    X, y = data(24, 3)
+    y += X[:, 0]
+    w = np.random.default_rng(0).integers(1, 5, 24).astype(float) if weighted else None
+    new = np.linspace(-4.0, 4.0, 5)[:, None]
+    model = BayesianLSSVR(RBF(1.0), refine=False, random_state=7).fit(100.0 * X + 3.0, y, w)
+    found = model.predict_interval(100.0 * new + 3.0, 0.8, method, n_blocks=5, refit=True)
+    blocks = [[i] for i in range(24)] if method == "jackknife+" else folds(24, 5, 7)
+    np.testing.assert_allclose(found, by_hand(X, y, w, new, 5, blocks), atol=1e-8)  # ⌊0.2·25⌋ = 5
+
+
+def test_refits_of_learned_noise_and_of_several_outputs():
+    X, y = data(16, 3)
+    y += X[:, 0]
+    outputs = BayesianLSSVR(RBF(1.0), refine=False).fit(X, np.stack([y, 10.0 * X[:, 0] - y], axis=1))
+    alone = BayesianLSSVR(RBF(1.0), refine=False).fit(X, y)
+    both = outputs.predict_interval(X, 0.8)
+    np.testing.assert_allclose(np.stack(both)[:, :, 0], alone.predict_interval(X, 0.8, refit=True), atol=1e-9)
+    learned = BayesianLSSVR(RBF(1.0), refine=False, noise="learned").fit(X, y)
+    assert learned.noise_ == "constant"  # there is nothing to learn, and so it is without each row
+    np.testing.assert_allclose(learned.predict_interval(X, 0.8, refit=True), alone.predict_interval(X, 0.8), atol=1e-9)
+    assert not np.allclose(learned.predict_interval(X, 0.8), alone.predict_interval(X, 0.8))
+
+
+def test_refits_are_the_default_of_few_rows_and_kept_until_rows_come():
+    X, y = data(FEW + 2, 3)
+    y += X[:, 0]
+    few = BayesianLSSVR(RBF(1.0), refine=False).fit(X[:FEW], y[:FEW])
+    np.testing.assert_array_equal(few.predict_interval(X), few.predict_interval(X, refit=True))
+    assert not np.array_equal(few.predict_interval(X), few.predict_interval(X, refit=False))
+    assert len(few.refits_[None]) == FEW
+    few.partial_fit(X[FEW:], y[FEW:])
+    assert not hasattr(few, "refits_")
+    np.testing.assert_array_equal(few.predict_interval(X), few.predict_interval(X, refit=False))
+    many = BayesianLSSVR(RBF(1.0), refine=False).fit(X, y)
+    np.testing.assert_array_equal(many.predict_interval(X), many.predict_interval(X, refit=False))
+    two = BayesianLSSVR(ARD((1.0,)), refine=False).fit(X[:20], y[:20])
+    two.columns_ = two.columns_[:0]  # as where a criterion has removed inputs
+    with pytest.raises(ValueError, match="inputs were removed"):
+        two.predict_interval(X, refit=True)
+
+
+def test_what_is_wrong_with_a_refit_is_a_sentence(fitted):
+    new = np.zeros((1, 1))
+    with pytest.raises(ValueError, match="refit must be True, False or None for the default, got 'yes'"):
+        fitted.predict_interval(new, refit="yes")
+    with pytest.raises(ValueError, match='refit=True is for method="jackknife\\+" and "cv\\+"'):
+        fitted.predict_interval(new, method="plug-in", refit=True)
+    X, y = data(20, 0)
+    matrix = BayesianLSSVR("precomputed").fit(RBF(1.0)(X), y)
+    with pytest.raises(ValueError, match='with kernel="precomputed" there are no inputs'):
+        matrix.predict_interval(RBF(1.0)(new, X), refit=True)
+    assert np.all(np.isfinite(matrix.predict_interval(RBF(1.0)(new, X))))
 
 
 @pytest.mark.parametrize("n", [20, 60])

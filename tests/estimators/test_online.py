@@ -171,13 +171,13 @@ def test_what_is_wrong_is_a_sentence():
     X, y, _ = data()
     labels = np.where(y > 3.0, "b", "a")
     model = BayesianLSSVC().fit(X, labels)
-    with pytest.raises(ValueError, match=r"label 'c' is none of the classes \['a', 'b'\] .* Fit all rows again"):
+    with pytest.raises(ValueError, match=r"label 'c' is not one of the classes \['a', 'b'\] .* Fit all rows again"):
         model.partial_fit(X[:1], ["c"])
     with pytest.raises(ValueError, match="2 features"):
         model.partial_fit(X[:, :1], labels)
     with pytest.raises(ValueError, match="row 0 has -1"):
         model.partial_fit(X[:1], labels[:1], sample_weight=[-1.0])
-    with pytest.raises(ValueError, match="no rows of the class 'z': the first rows must show every class"):
+    with pytest.raises(ValueError, match="no rows of the class 'z': the first rows must contain every class"):
         BayesianLSSVC().partial_fit(X, labels, classes=["a", "b", "z"])
     shared = BayesianLSSVC(shared_kernel=True, coding="ova").fit(X, np.digitize(y, [2.5, 3.4]))
     with pytest.raises(ValueError, match="partial_fit needs LS-SVM members with a kernel each"):

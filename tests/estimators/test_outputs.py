@@ -99,17 +99,19 @@ def test_the_plain_regressor_takes_several_outputs(data, solver):
 def test_a_file_keeps_several_outputs(data, fitted, tmp_path):
     again = load(fitted.save(tmp_path / "model.npz"))
     np.testing.assert_array_equal(again.predict(data[2], return_std=True), fitted.predict(data[2], return_std=True))
-    np.testing.assert_array_equal(again.predict_interval(data[2]), fitted.predict_interval(data[2]))
+    np.testing.assert_array_equal(
+        again.predict_interval(data[2], refit=False), fitted.predict_interval(data[2], refit=False)
+    )
     assert len(again.outputs_) == 3
     assert again.log_evidence_ == fitted.log_evidence_
 
 
 def test_intervals_of_several_outputs_are_those_of_each(data, fitted):
-    lower, upper = fitted.predict_interval(data[2], 0.8)
+    lower, upper = fitted.predict_interval(data[2], 0.8, refit=False)
     inputs = fitted.standardiser_(data[2])
     for k, output in enumerate(fitted.outputs_):
-        np.testing.assert_array_equal(lower[:, k], output.predict_interval(inputs, 0.8).lower)
-        np.testing.assert_array_equal(upper[:, k], output.predict_interval(inputs, 0.8).upper)
+        np.testing.assert_array_equal(lower[:, k], output.predict_interval(inputs, 0.8, refit=False).lower)
+        np.testing.assert_array_equal(upper[:, k], output.predict_interval(inputs, 0.8, refit=False).upper)
 
 
 def test_what_is_wrong_is_a_sentence(data, fitted):
@@ -122,7 +124,7 @@ def test_what_is_wrong_is_a_sentence(data, fitted):
         arguments = {"kernels": ["rbf"]} if method == "compare" else {}
         with pytest.raises(ValueError, match=rf"{method} is for one output, and there are 3: use outputs_\[i\]"):
             getattr(fitted, method)(**arguments)
-    with pytest.raises(ValueError, match="exclude each other"):
+    with pytest.raises(ValueError, match="not both"):
         fitted.predict(new, return_std=True, return_cov=True)
     for n in (0, 2.5, True):
         with pytest.raises(ValueError, match="n_samples must be a positive whole number"):
@@ -198,4 +200,6 @@ def test_weights_serve_all_outputs(data, solver):
     several = BayesianLSSVR(RBF(2.0), refine=False).fit(X, Y, w)
     one = BayesianLSSVR(RBF(2.0), refine=False).fit(X, Y[:, 1], w)
     np.testing.assert_allclose(several.predict(new)[:, 1], one.predict(new), rtol=1e-9)
-    np.testing.assert_allclose(several.predict_interval(new).upper[:, 1], one.predict_interval(new).upper, rtol=1e-9)
+    np.testing.assert_allclose(
+        several.predict_interval(new, refit=False).upper[:, 1], one.predict_interval(new, refit=False).upper, rtol=1e-9
+    )

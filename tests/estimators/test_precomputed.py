@@ -114,7 +114,7 @@ def test_what_is_no_kernel_matrix_gets_a_sentence():
     model = BayesianLSSVR("precomputed").fit(K, LATENT)
     with pytest.raises(ValueError, match="44 features"):
         model.predict(KERNEL(NEW, X[:44]))
-    with pytest.raises(ValueError, match="has to be finite"):
+    with pytest.raises(ValueError, match="must be finite"):
         model.predict(np.column_stack([KERNEL(NEW, X), np.full(8, np.nan)]))
     with pytest.raises(ValueError, match="compare needs inputs"):
         model.compare(["linear", "rbf"])

@@ -5,13 +5,29 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sklearn
+from sklearn.base import clone
 from sklearn.ensemble import BaggingRegressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bayes_lssvm
-from bayes_lssvm import LSSVC, LSSVR, BayesianLSSVC, BayesianLSSVR, FullyBayesianLSSVC, FullyBayesianLSSVR, marginalise
+from bayes_lssvm import (
+    LSSVC,
+    LSSVR,
+    AveragedLSSVC,
+    AveragedLSSVR,
+    BayesianLSSVC,
+    BayesianLSSVR,
+    FixedSizeLSSVC,
+    FixedSizeLSSVR,
+    FullyBayesianLSSVC,
+    FullyBayesianLSSVR,
+    compare,
+    marginalise,
+    search_kernels,
+    trust,
+)
 from bayes_lssvm.estimators.selector import EvidenceSelector
 from bayes_lssvm.estimators.sparse import SparseLSSVC
 from bayes_lssvm.kernels import RBF
@@ -150,6 +166,7 @@ def test_weighted_models_are_saved(estimator, waves, tmp_path):
     np.testing.assert_allclose(outputs(again), outputs(model), rtol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore::bayes_lssvm.base.errors.BayesLSSVMWarning")  # a line fits waves badly
 def test_metadata_routing(waves):
     X, y, counts = waves
     weights = counts + 0.5
@@ -158,24 +175,95 @@ def test_metadata_routing(waves):
     with sklearn.config_context(enable_metadata_routing=True):
         own = LSSVR().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
         search = GridSearchCV(own, {"gamma": [1.0, 10.0]}, cv=3).fit(X, y, sample_weight=weights)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipe = make_pipeline(scaler, BayesianLSSVR("linear").set_fit_request(sample_weight=True))
+        pipe[-1].set_score_request(sample_weight=True)
+        kernels = {"bayesianlssvr__kernel": ["linear", "poly2"]}
+        routed = GridSearchCV(pipe, kernels, cv=2).fit(X, y, sample_weight=weights).best_estimator_[-1]
+        np.testing.assert_array_equal(routed.weights_, weights)
+        selector = EvidenceSelector("forward", kernel="linear").set_fit_request(sample_weight=True)
+        chain = make_pipeline(selector, LSSVR().set_fit_request(sample_weight=True)).fit(X, y, sample_weight=weights)
+        with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError):
+            make_pipeline(scaler, LSSVR()).fit(X, y, sample_weight=weights)
+    direct = EvidenceSelector("forward", kernel="linear").fit(X, y, sample_weight=weights)
+    assert chain[0].path_.chosen.log_evidence == pytest.approx(direct.path_.chosen.log_evidence, abs=1e-9)
+    np.testing.assert_array_equal(chain[-1].weights_, weights)
     best = search.best_estimator_
     again = LSSVR(gamma=best.gamma).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(best.predict(NEW), again.predict(NEW), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
-    "estimator", [LSSVC(), LSSVR(), BayesianLSSVC(), BayesianLSSVR(), MulticlassLSSVC(), SparseLSSVC()], ids=str
+    "estimator",
+    [
+        *(LSSVC(), LSSVR(), BayesianLSSVC(), BayesianLSSVR(), MulticlassLSSVC(), SparseLSSVC()),
+        *(FullyBayesianLSSVC(), FullyBayesianLSSVR(), AveragedLSSVC(("linear",)), AveragedLSSVR(("linear",))),
+        *(
+            FixedSizeLSSVC(n_landmarks=9),
+            FixedSizeLSSVR(n_landmarks=9),
+            EvidenceSelector(),
+            BayesianLSSVR(noise="learned"),
+        ),
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize(
     ("bad", "words"),
-    [(-1.0, "must not be negative"), (np.nan, "must be finite"), ("short", "one number for each"), (0.0, "leaves no")],
+    [
+        (-1.0, "must not be negative; row 39 has -1"),
+        (np.nan, "must be finite; row 39 has nan"),
+        (np.inf, "must be finite; row 39 has inf"),
+        ("short", r"one number for each of the 40 rows; its shape is \(39,\)"),
+        ("text", "must be numbers"),
+        (0.0, "leaves no"),
+    ],
 )
 def test_bad_weights_get_a_sentence(estimator, bad, words, waves):
     X, y, _ = waves
     y = targets_of(estimator, y)
-    weights = np.ones(39) if bad == "short" else np.zeros(40) if bad == 0.0 else np.r_[np.ones(39), bad]
+    weights = np.zeros(40) if bad == 0.0 else np.r_[np.ones(39), 1.0 if isinstance(bad, str) else bad]
+    weights = {"short": weights[:39], "text": ["much"] * 40}.get(bad, weights) if isinstance(bad, str) else weights
     with pytest.raises(ValueError, match=words):
         estimator.fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    "function", [marginalise, trust, search_kernels, lambda X, y, **w: compare(X, y, ["rbf"], **w)]
+)
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (np.r_[np.ones(39), -1.0], "must not be negative"),
+        (np.full(40, np.nan), "must be finite"),
+        (np.zeros(40), "leaves no"),
+        (np.ones(39), "one number for each"),
+    ],
+)
+def test_bad_weights_of_functions_get_a_sentence(function, bad, words, waves):
+    X, y, _ = waves
+    with pytest.raises(ValueError, match=words):
+        function(X, y, sample_weight=bad)
+
+
+@pytest.mark.filterwarnings("ignore::bayes_lssvm.base.errors.BayesLSSVMWarning")
+@pytest.mark.parametrize(
+    "estimator",
+    [LSSVC(), LSSVR(), BayesianLSSVC("linear"), BayesianLSSVR("linear"), FixedSizeLSSVR(n_landmarks=9)],
+    ids=str,
+)
+def test_bad_weights_of_rows_that_come_later_leave_the_model_as_it_was(estimator, waves):
+    X, y, _ = waves
+    y = targets_of(estimator, y)
+    model = clone(estimator).fit(X, y)
+    before = outputs(model)
+    for bad, words in (
+        (np.full(40, -1.0), "negative"),
+        (np.ones(3), "one number for each"),
+        (np.full(40, np.nan), "finite"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.partial_fit(X, y, sample_weight=bad)
+    np.testing.assert_array_equal(outputs(model), before)
 
 
 def test_too_few_rows_of_positive_weight(waves):
@@ -190,7 +278,7 @@ def test_precomputed_matrices_take_weights_but_no_zeros(waves):
     one = LSSVR("precomputed").fit(K, y, sample_weight=counts + 0.5)
     other = LSSVR(bayes_lssvm.kernels.RBF(1.0), standardise=False).fit(X, y, sample_weight=counts + 0.5)
     np.testing.assert_allclose(one.predict(K), other.predict(X), rtol=1e-9)
-    with pytest.raises(ValueError, match="leave them out of the rows and the columns"):
+    with pytest.raises(ValueError, match="remove them from the rows and the columns"):
         LSSVR("precomputed").fit(K, y, sample_weight=counts)
 
 

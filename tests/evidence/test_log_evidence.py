@@ -376,7 +376,7 @@ def test_draws_on_an_edge_and_bad_options():
         (simple, (), {"draws": {"x": DRAWS}, "sampled": {"x": DRAWS}}, "Give the draws once"),
         (lambda X, y: None, (), {"draws": {"x": DRAWS}}, r"takes \(X, y\): a NumPyro model needs its arguments"),
         (lambda X, y: None, (), {}, "There are no draws"),
-        (simple, (0.3,), {"draws": DRAWS}, "its draws come by site"),
+        (simple, (0.3,), {"draws": DRAWS}, "its draws are given by site"),
         (simple, (), {"draws": {"x": DRAWS}, "methods": "bridge"}, "methods must be"),
         (lambda x: x[:, 0], (), {"draws": DRAWS[0, 0]}, "must have shape"),
         (lambda x: x[:, 0], (), {"draws": DRAWS, "bounds": {2: (0, 1)}}, "bounds for 2, of which there are no draws"),

@@ -174,5 +174,5 @@ def test_a_plan_of_a_table_is_refused_with_what_to_do():
         def collect(self):
             return np.zeros((3, 1))
 
-    with pytest.raises(ValueError, match=r"Plan is a plan of a table, not a table: call its collect\(\) first"):
+    with pytest.raises(ValueError, match=r"Plan is a lazy table, not yet computed: call its collect\(\) first"):
         BayesianLSSVR().fit(Plan(), [1.0, 2.0, 3.0])

@@ -521,7 +521,7 @@ def test_a_parameter_that_is_not_positive_is_named(make, what, value):
 
 @pytest.mark.parametrize("value", NOT_POSITIVE)
 def test_a_factor_that_is_not_positive_is_refused(value):
-    with pytest.raises(ValueError, match="scaled by a positive finite number only"):
+    with pytest.raises(ValueError, match="only be multiplied by a positive finite number"):
         value * RBF()
 
 

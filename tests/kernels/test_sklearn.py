@@ -137,9 +137,9 @@ def test_what_cannot_be_taken_or_saved_gets_a_sentence():
         from_sklearn("rbf")
     with pytest.raises(ValueError, match="takes a kernel of sklearn"):
         from_sklearn(Linear())
-    with pytest.raises(ValueError, match="a list of kernels with a matrix each"):
+    with pytest.raises(ValueError, match="a list of kernels, each with its own matrix"):
         from_sklearn(gpk.CompoundKernel([gpk.RBF(), gpk.RBF()]))
-    with pytest.raises(ValueError, match="not finite in their logs"):
+    with pytest.raises(ValueError, match="not have finite logarithms"):
         from_sklearn(gpk.RBF(np.inf))
     with pytest.raises(ValueError, match="does not take inputs of 3 columns"):
         as_kernel(from_sklearn(gpk.RBF([1.0, 2.0])), 3)

@@ -256,7 +256,7 @@ def test_weighted_moments_are_those_of_repeated_rows(data, counts):
         ([1.0, 2.0], r"each of the 3 rows; its shape is \(2,\)"),
         ([[1.0], [2.0], [3.0]], "its shape is"),
         (["a", "b", "c"], "must be numbers"),
-        ([1e-9, 1.0, 1e9], "beyond what double precision"),
+        ([1e-9, 1.0, 1e9], "a wider range than double precision"),
     ],
 )
 def test_bad_weights_get_a_sentence(weights, words):

@@ -337,9 +337,7 @@ def test_four_points():
     )
 
 
-@pytest.mark.filterwarnings(
-    "ignore:The log evidence perhaps misses", "ignore:The quadrature stopped at an error of about 3"
-)
+@pytest.mark.filterwarnings("ignore:The log evidence may miss", "ignore:The quadrature stopped at an error of about 3")
 def test_box_priors_far_from_the_posterior_and_right_at_it(ripley_standardised):
     X, y = ripley_standardised
     wide = HyperPrior(Box(-8, 8), Box(-8, 8), Box(-2, 1))

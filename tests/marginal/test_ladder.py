@@ -76,13 +76,13 @@ def test_a_rung_without_a_mode_says_why(ripley_standardised, monkeypatch):
 
     with quiet():
         lost = ladder(X, labels, kernel=RBF(1.3), rungs=("mackay",), fixed_kernel=True)["mackay"]
-    monkeypatch.setattr("bayes_lssvm.marginal.ladder.marginalise", no_mode)
+    monkeypatch.setattr("bayes_lssvm.marginal.ladder.integrated", no_mode)
     found = ladder(X, y, kernel=RBF(1.3), rungs=("laplace",), fixed_kernel=True)
     assert list(found) == []
     assert "no mode" in found.missing["laplace"]
     with pytest.raises(ValueError, match="no mode"):
         found["laplace"]
-    with pytest.raises(KeyError, match="has no rung 'nuts'"):
+    with pytest.raises(KeyError, match="has no approximation 'nuts'"):
         found["nuts"]
     assert [check.passed for check in lost.checks] == [False]
     assert lost.sd["log_mu"] == 3.0  # no wider than the prior
@@ -91,7 +91,9 @@ def test_a_rung_without_a_mode_says_why(ripley_standardised, monkeypatch):
 def test_bad_calls_get_a_sentence(ripley_standardised):
     X, y = ripley_standardised
     assert RUNGS[0] == "mackay"
-    with pytest.raises(ValueError, match="rungs are mackay, laplace, importance, quadrature, nuts; got hessian, ccd"):
+    with pytest.raises(
+        ValueError, match="approximations are mackay, laplace, importance, quadrature, nuts; got hessian, ccd"
+    ):
         ladder(X, y, kernel="rbf", rungs=("hessian", "ccd"))
     with pytest.raises(ImproperPriorError, match="tends to a constant"):
         ladder(X, y, kernel="rbf", prior=Flat())

@@ -233,7 +233,7 @@ def test_bad_calls_get_a_sentence(small):
 def test_a_tail_beyond_the_range_is_warned_of(small):
     X, y, _ = small
     noiseless = X @ np.array([1.0, -2.0])
-    with pytest.warns(BayesLSSVMWarning, match="misses a tail"):
+    with pytest.warns(BayesLSSVMWarning, match="miss a tail"):
         marginalise(X, noiseless, kernel="linear", prior=Normal(0, 30), standardise=False)
     # four points and a singular kernel are no trouble
     assert np.isfinite(marginalise(X[[0, 0, 1, 2]], y[[0, 0, 1, 5]], kernel="linear", standardise=False).log_evidence)

@@ -13,14 +13,14 @@ from scipy.stats import multivariate_normal, norm
 
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.linalg.reduction import ROUNDING_ERROR
-from bayes_lssvm.linalg.spectrum import CentredSpectrum
+from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 from bayes_lssvm.marginal.density import Density, Level2Density
 from bayes_lssvm.marginal.left_out import left_out_moments
 from bayes_lssvm.marginal.log_mu import LogMu, log_sum_exp, support_of_log_gamma
 from bayes_lssvm.marginal.predictions import PredictionNode, Rows, rows_of_gaussian
-from bayes_lssvm.marginal.rules.kernel import _scan
+from bayes_lssvm.marginal.rules.kernel import _Grid, _halved, _log_shares, _scan
 from bayes_lssvm.marginal.rules.lattice import integrate_on_lattice
-from bayes_lssvm.marginal.rules.level2 import integrate
+from bayes_lssvm.marginal.rules.level2 import integrate, integrate_all
 from bayes_lssvm.marginal.rules.stretch import Stretch
 from bayes_lssvm.marginal.rules.transport import GaussianConditional, along_a_line, among_kernels, inverse_cdf
 from bayes_lssvm.marginal.rules.trapezoid import error_after, log_trapezoid
@@ -340,7 +340,7 @@ def test_a_line_takes_the_two_kernels_on_either_side():
     positions = np.linspace(-2.0, 2.0, 9)
     means = np.sin(2.0 * positions)
     conditionals = tuple(GaussianConditional((m, 2.0 * m), (1.0, 1.0)) for m in means.tolist())
-    draw = along_a_line(positions, norm.logpdf(positions), conditionals, Stretch())
+    draw = along_a_line(positions, conditionals, positions, norm.logpdf(positions), Stretch())
     found = draw(np.column_stack([np.full(200, 0.5), np.full(200, 0.5), np.linspace(0.03, 0.97, 200)]))
     checked = 0
     for log_mu, log_zeta, t in found:
@@ -357,7 +357,7 @@ class FakeRule(SimpleNamespace):
     """A log likelihood of one kernel parameter and its prior, as the scan of a rule sees them."""
 
     def __call__(self, x):
-        return self.log_likelihood(x) + float(self.log_prior(x))
+        return self.log_likelihood(x) + self.log_prior(x)
 
     def log_prior(self, x):
         return self.parts[2].log_density(x)
@@ -370,7 +370,7 @@ def test_a_scan_keeps_what_counts_and_one_step_on_either_side():
     rule = FakeRule(
         log_likelihood=lambda x: -40.0 * (x - 0.3) ** 2, parts=(None, None, Normal(0.0, 3.0)), bounds=(-5.0, 5.0)
     )
-    t, _, values = _scan(rule, 20.0, True)
+    (t, values, *_), _ = _scan(rule, 20.0, True)
     assert t[0] > -2.0
     assert t[-1] < 2.5
     assert values[1:-1].min() > values.max() - 20.0 >= max(values[0], values[-1])
@@ -379,10 +379,50 @@ def test_a_scan_keeps_what_counts_and_one_step_on_either_side():
 def test_a_scan_goes_as_far_as_the_prior_where_the_likelihood_is_flat():
     for sd in (3.0, 0.8):
         rule = FakeRule(log_likelihood=lambda x: 7.0, parts=(None, None, Normal(0.0, sd)), bounds=(-0.2, 0.2))
-        t, stretch, _ = _scan(rule, 20.0, True)
+        grid, stretch = _scan(rule, 20.0, True)
         # the prior is 20 nats below its largest value at √40 standard deviations
-        for end in (float(stretch(t[-1])), -float(stretch(t[0]))):
+        for end in (float(stretch(grid.t[-1])), -float(stretch(grid.t[0]))):
             assert end == pytest.approx(np.sqrt(40.0) * sd, abs=1.6)
+
+
+@pytest.mark.parametrize("place", [-3.0, -2.6, 1.7, 2.2, 3.4])
+def test_a_scan_sees_a_second_mode_on_the_slope_of_the_first(place):
+    """A slope of 60 nats, and a mode on it that is no wider than the scan's last step, 6 nats below the first."""
+
+    def two_modes(x):
+        first = -100.0 * (np.sqrt(1.0 + (x - 0.2) ** 2) - 1.0)
+        return np.logaddexp(first, -6.0 - 30.0 * np.abs(x - place) ** 1.5)
+
+    rule = FakeRule(log_likelihood=two_modes, parts=(None, None, Normal(0.0, 3.0)), bounds=(-6.0, 6.0))
+    (t, values, *_), _ = _scan(rule, 20.0, True)
+    assert t[0] < place < t[-1]
+    assert values[np.abs(t - place).argmin()] > values.max() - 20.0
+
+
+def test_points_by_cubics_keep_the_integral_and_count_in_the_doubt():
+    """Only the peak is computed: the shares sum to the integral, and the doubt covers what cubics err by."""
+    rule = FakeRule(log_likelihood=lambda x: -9.0 * np.sqrt(1.0 + x**2), parts=(None, None, Normal(0.0, 3.0)))
+    t = np.arange(-5.0, 5.01, 0.5)
+    values, none = rule(t), np.full(len(t), -np.inf)
+    grid = _halved(rule, Stretch(), _Grid(t, values, np.ones(len(t), dtype=bool), none), 14.0)
+    drawn = ~grid.computed
+    assert 0 < drawn.sum() < len(t) - 1
+    assert float(log_sum_exp(_log_shares(grid))) == pytest.approx(log_trapezoid(grid.t, grid.values), abs=1e-7)
+    wrong = np.abs(np.exp(grid.values[drawn]) - np.exp(rule(grid.t[drawn])))
+    assert np.all(wrong <= np.exp(grid.doubt[drawn]))
+    assert np.all(grid.doubt[grid.computed] == -np.inf)
+
+
+def test_kernels_integrated_together_are_as_each_alone():
+    """Ranges of log γ from elsewhere, right ones and wrong ones, change nothing either."""
+    X, y = problem(4, n=40)
+    reductions = [TridiagonalReduction.from_kernel_matrix(RBF(s)(X), y) for s in (0.05, 0.7, 2.0, 40.0)]
+    alone = [integrate(reduction, *PRIORS) for reduction in reductions]
+    ends = [tuple(found.rows.log_gamma[[0, -1]].tolist()) for found in alone]
+    near = [None, (ends[1][0] - 3.0, ends[1][1] + 2.0), (-1.0, 1.0), (200.0, 300.0)]
+    for together in (integrate_all(reductions, *PRIORS), integrate_all(reductions, *PRIORS, near)):
+        for one, found in zip(alone, together, strict=True):
+            assert found.log_z == pytest.approx(one.log_z, abs=3e-9)
 
 
 def test_the_error_of_level_2_has_that_of_the_rule_over_log_mu():
@@ -394,3 +434,19 @@ def test_the_error_of_level_2_has_that_of_the_rule_over_log_mu():
     own = float(LogMu.of(reduction, best, *PRIORS).rule_error()[0])
     assert own > 0.0
     assert found.error > own
+
+
+@pytest.mark.parametrize(("repeats", "weighted"), [(False, False), (True, False), (False, True), (True, True)])
+def test_a_point_alone_has_the_density_that_it_has_beside_others(repeats, weighted):
+    """A kernel with one point is factorised, one with two is reduced; noise-free ends and wide kernels are reduced."""
+    X, y = problem(5, n=30)
+    X = np.vstack([X, X[:6]]) if repeats else X
+    y = np.append(y, y[:6] + 0.1) if repeats else y
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(y)) if weighted else None
+    density = Density(X, y, RBF(1.0), (Normal(0.0, 3.0),) * 3, weights)
+    points = np.array([[0.3, 1.0, 0.2], [-2.0, 3.0, 1.5], [1.0, -1.0, -4.0], [0.0, 25.0, 0.5], [0.0, 1.0, 30.0]])
+    beside = points + np.array([1.0, 0.0, 0.0])
+    together = density.values(np.vstack([points, beside]))[: len(points)]
+    assert density.values(points) == pytest.approx(together, abs=1e-8)
+    factorised = [density._by_factor(x, density.kernel.blocks(density.objective.X)) is not None for x in points]
+    assert factorised == [True, True, True, False, False]

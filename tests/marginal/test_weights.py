@@ -10,6 +10,7 @@ from scipy.integrate import trapezoid
 from scipy.stats import norm
 
 from bayes_lssvm import BayesianLSSVC, BayesianLSSVR, marginalise
+from bayes_lssvm.base.errors import BayesLSSVMWarning
 from bayes_lssvm.kernels import ARD, RBF
 from bayes_lssvm.levels.level1 import ClassCentres, DualPosterior
 from bayes_lssvm.marginal.groups import latent_draws
@@ -110,10 +111,61 @@ def test_other_rules_find_the_same_evidence(data):
     assert integrated(X, y, w, method="importance", seed=1).log_evidence == pytest.approx(exact, abs=0.02)
     assert integrated(X, y, w, method="laplace").log_evidence == pytest.approx(exact, abs=0.3)
     free = {"kernel": ARD((1.3, 1.3)), "fixed_kernel": False}
-    drawn = integrated(X, y, w, method="importance", seed=1, draws=300, **free).log_evidence
-    assert integrated(X, y, w, method="ccd", **free).log_evidence == pytest.approx(drawn, abs=0.3)
-    with pytest.raises(ValueError, match='"nuts" takes rows of equal weight'):
-        integrated(X, y, w, method="nuts")
+    drawn = integrated(X, y, w, method="importance", seed=1, draws=200, **free).log_evidence
+    rule = integrated(X, y, w, method="ccd", tolerance=0.1, **free).log_evidence
+    assert rule == pytest.approx(drawn, abs=0.3)
+
+
+NUTS = {
+    "method": "nuts",
+    "seed": 3,
+    "chains": 4,
+    "warmup": 300,
+    "draws": 1000,
+}  # as in test_collapsed_nuts: compiled once
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_nuts_draws_from_the_posterior_of_weighted_rows(data, fixed):
+    """Its evidence by a bridge, its means by their Monte-Carlo errors, and the exact density at each draw."""
+    X, y, w = data
+    exact = integrated(X, y, w, fixed_kernel=fixed)
+    drawn = integrated(X, y, w, fixed_kernel=fixed, **NUTS)
+    assert abs(drawn.log_evidence - exact.log_evidence) < 4.0 * drawn.log_evidence_error
+    for name in ("log_mu", "log_zeta"):
+        assert drawn.mean()[name] == pytest.approx(exact.mean()[name], abs=0.12 * exact.sd()[name])
+        assert drawn.sd()[name] == pytest.approx(exact.sd()[name], rel=0.12)
+    np.testing.assert_allclose(density_of(drawn, X, y, w), drawn.chains.statistics["lp"][0, ::100], atol=1e-4)
+
+
+def density_of(drawn, X, y, w):
+    """log p(D | μ, ζ, θ) by a dense factor plus the log priors, at every hundredth draw of the first chain."""
+    parts, found = PRIOR.components(drawn.chains.points.shape[2] - 2), []
+    for x in drawn.chains.points[0, ::100]:
+        K = (
+            KERNEL.with_log_params(x[2:])(X)
+            if len(x) == 3
+            else ARD(tuple(np.exp(x[2:])))(X)
+            if len(x) > 3
+            else KERNEL(X)
+        )
+        found.append(
+            dense_log_evidence(K, y, w, *np.exp(x[:2]))
+            + sum(part.log_density(v) for part, v in zip(parts, x, strict=True))
+        )
+    return np.array(found)
+
+
+@pytest.mark.slow  # compiled for these lengths alone
+def test_nuts_on_a_kernel_with_several_parameters_has_the_density_of_weighted_rows(data):
+    X, y, w = data
+    w = np.r_[w[:15], 0.0]
+    settings = NUTS | {"warmup": 30, "draws": 101, "chains": 1, "check": False}
+    with pytest.warns(BayesLSSVMWarning):
+        drawn = integrated(X, y, w, kernel=ARD((1.3, 1.3)), fixed_kernel=False, **settings)
+    np.testing.assert_allclose(
+        density_of(drawn, X[:15], y[:15], w[:15]), drawn.chains.statistics["lp"][0, ::100], atol=1e-8
+    )
 
 
 def test_laplace_has_the_exact_gradient_and_hessian_of_grouped_rows(data):
@@ -187,7 +239,7 @@ def test_a_fitted_model_integrates_with_its_weights(data):
     own = integrated(X, labels, w, standardise=True, prior=None, task="auto")
     np.testing.assert_allclose(classes.predict_proba(X), own.predict_proba(X), atol=1e-8)
     model.noise_weights_ = w  # as learned and Student noise have them
-    with pytest.raises(ValueError, match="this model found its own"):
+    with pytest.raises(ValueError, match="this model has estimated its own"):
         model.marginalise()
 
 

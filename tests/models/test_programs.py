@@ -361,6 +361,7 @@ SHARED = {
     "base.typing",
     "base.errors",
     "base.checks",
+    "base.progress",
 }
 HELPERS = {"linalg.blas", "base.files", "base.rounding", "base.scikit", "base.text", "_version"}
 HELPERS |= {"base", "base.frames", "base.holds", "linalg", "sampling"}

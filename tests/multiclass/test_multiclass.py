@@ -557,7 +557,7 @@ def test_one_shared_bit_is_refined_like_the_binary_estimator(ripley):
 def test_estimator_passes_the_checks_of_scikit_learn(estimator):
     # by the papers' rule, by which members share a kernel, repeated rows are measurements of ζ, which weights are not
     repeats = "check_sample_weight_equivalence_on_dense_data"
-    papers = {repeats} if estimator.shared_kernel or not estimator.occam or estimator.coding == "ecoc" else set()
+    papers = {repeats} if estimator.shared_kernel or not estimator.occam else set()
     papers |= {repeats} if estimator.member is not None else set()  # an SVM's own tolerance
     results = check_estimator(
         estimator, on_skip=None, on_fail=None, expected_failed_checks=dict.fromkeys(papers, "rows are counted")
@@ -961,13 +961,13 @@ def test_labels_that_were_never_seen_count_as_wrong_and_are_refused_in_priors(fo
         ({"decoding": "vote"}, "decoding must be one of auto, bayes"),
         ({"moderation": "probit"}, "moderation must be one of loo, class, target, softmax"),
         ({"decoding": "coupling", "coding": "ova"}, "one member for each pair"),
-        ({"member": SVC(), "shared_kernel": True}, "shared_kernel=True designs the members itself"),
+        ({"member": SVC(), "shared_kernel": True}, "shared_kernel=True makes its own members"),
         ({"member": SVC()}, "needs members with predict_proba"),
         ({"decoding": "hamming", "class_prior": "equal"}, "no probabilities for class_prior or costs"),
         ({"class_prior": "flat"}, 'positive probabilities that sum to one.*or "equal"'),
         ({"class_prior": [0.5, 0.5]}, "class_prior must be 4 positive probabilities"),
         ({"costs": [[0, 1], [1, 0]]}, "costs must be a 4 × 4 matrix"),
-        ({"costs": np.ones((4, 4))}, "every wrong decision dearer"),
+        ({"costs": np.ones((4, 4))}, "every wrong decision more costly"),
         ({"costs": "high"}, "costs must be a 4 × 4 matrix"),
         ({"kernel": "fourier"}, "There is no kernel named 'fourier'"),
         ({"shared_kernel": True, "prior_sd": -1.0}, "prior_sd must be"),

@@ -37,11 +37,15 @@ def sample(area: Area, seed: int, size: int, root: Path = ROOT) -> list[Mutant]:
 
 def run(area: Area, mutants: Iterable[Mutant], seconds: float, root: Path = ROOT) -> list[dict[str, Any]]:
     """The verdict on each fault, from a copy of the tree; tests of that many seconds in all may look at it."""
+    fields = [mutant._asdict() for mutant in mutants]
+    return execute({"sources": area.sources, "tests": area.tests, "mutants": fields, "seconds": seconds}, root)
+
+
+def execute(wanted: Mapping[str, Any], root: Path = ROOT) -> list[dict[str, Any]]:
+    """What the worker finds out about a job, in a copy of the tree."""
     with tempfile.TemporaryDirectory() as folder:
         tree, job, results = Path(folder, "tree"), Path(folder, "job.json"), Path(folder, "results.jsonl")
         shutil.copytree(root, tree, ignore=shutil.ignore_patterns(*LEFT_OUT))
-        fields = [mutant._asdict() for mutant in mutants]
-        wanted = {"sources": area.sources, "tests": area.tests, "mutants": fields, "seconds": seconds}
         job.write_text(json.dumps(wanted))
         command = [sys.executable, "-m", "tests.mutations.worker", str(job), str(results)]
         subprocess.run(command, cwd=tree, check=True, env={**os.environ, **THREADS, "PYTHONPATH": str(tree)})

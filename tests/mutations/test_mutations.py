@@ -10,8 +10,9 @@ import pytest
 
 from tests.mutations.__main__ import ROOT, run, sample, table
 from tests.mutations.areas import AREAS, HERE, Area, equivalents
+from tests.mutations.mapped import drawn, faults_of, map_rows, summary
 from tests.mutations.operators import mutants_of
-from tests.mutations.worker import ordered
+from tests.mutations.worker import of_names, ordered
 
 SOURCE = '''
 """A triangle: ½ab."""
@@ -131,3 +132,28 @@ def test_the_results_that_are_kept_are_of_these_areas():
     assert set(stored["areas"]) <= set(AREAS)
     page = (ROOT / "docs/reference/mutations.md").read_text("utf-8")
     assert table(stored["areas"]) in page
+
+
+def test_the_equation_maps_are_read_and_their_functions_found():
+    """Every row's names lead to functions, and a row whose function only calls others has the faults of those."""
+    rows = {row.key: row for row in map_rows()}
+    assert len(rows) > 150
+    assert {key.split(":")[0] for key in rows} == {f"Paper {n}" for n in range(5)}
+    own, called = faults_of(rows["Paper 2: 11"])
+    assert {fault.function for fault in own} == {"target_log_odds"}
+    assert not called
+    own, called = faults_of(rows["Paper 1: 3"])  # a solver that hands its work on
+    assert not own
+    assert called
+    assert not any(fault.path.startswith("bayes_lssvm/base/") for fault in called)
+    job = drawn([rows["Paper 1: 3"], rows["Paper 2: 11"]], seed=1)
+    assert len(job["mutants"]) == len(job["named"])
+    assert {one["row"] for one in job["named"]} == {"Paper 1: 3", "Paper 2: 11"}
+    assert job == drawn([rows["Paper 1: 3"], rows["Paper 2: 11"]], seed=1)
+
+
+def test_the_named_tests_alone_look_at_the_fault_of_a_row():
+    tests = {"a.py::x[1]": 1, "a.py::x[2]": 2, "a.py::xy": 3, "b.py::x": 4}
+    assert of_names(tests, ["a.py::x"]) == {"a.py::x[1]": 1, "a.py::x[2]": 2}
+    faults = [{"row": "Paper 1: 3", "verdict": "killed"}, {"row": "Paper 2: 11", "verdict": "survived"}]
+    assert summary(faults).splitlines()[-1] == "| all | 2 | 1 | 50 % |"

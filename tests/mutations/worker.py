@@ -146,6 +146,11 @@ def ordered(tests: dict[str, Any], lines: set[tuple[str, int]], seconds: float) 
     return order
 
 
+def of_names(tests: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """The cases of some test functions."""
+    return {case: test for case, test in tests.items() if case.split("[")[0] in names}
+
+
 def verdict(mutant: Mutant, reach: dict[str, Any], seconds: float, number: int) -> tuple[str, float]:
     """Whether tests kill a fault, and how long they took."""
     path = Path(mutant.path)
@@ -177,11 +182,18 @@ def main(job_file: str, results: str) -> None:
     for name in PRELOADED:
         importlib.import_module(name)
     reach = reach_of(job, Path(job_file).parent)
+    settled: set[str] = set()
     with open(results, "a") as out:
         for number, fields in enumerate(job["mutants"]):
-            mutant = Mutant(**fields)
-            found, seconds = verdict(mutant, reach, job["seconds"], number)
-            out.write(json.dumps({**fields, "verdict": found, "seconds": round(seconds, 1)}) + "\n")
+            named = job["named"][number] if "named" in job else {}  # the tests that alone may look, and for what
+            if named and named["row"] in settled:
+                continue
+            own = reach if not named else {**reach, "import": [], "tests": of_names(reach["tests"], named["tests"])}
+            found, seconds = verdict(Mutant(**fields), own, job["seconds"], number)
+            if named and found == "not reached":
+                continue  # the next fault of the row may be
+            settled.add(named.get("row", ""))
+            out.write(json.dumps({**fields, **named, "verdict": found, "seconds": round(seconds, 1)}) + "\n")
             out.flush()
 
 

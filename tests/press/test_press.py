@@ -280,7 +280,7 @@ def test_evidence_updates_are_a_stationary_point_of_the_evidence():
 def test_evidence_updates_say_when_they_do_not_settle():
     X, y = planted(80, 3)
     objective = PressObjective(X, y, "press-br")
-    with pytest.warns(ConvergenceWarning, match="have not settled"):
+    with pytest.warns(ConvergenceWarning, match="have not converged"):
         found = optimise_xi_zeta(objective, ARD((1.0,) * 3), 10.0, max_iter=1, tolerance=1e-12)
     assert not found.converged
     with pytest.raises(ValueError, match="Gaussian prior"):

@@ -150,7 +150,7 @@ def test_the_documentation_has_the_numbers_of_the_page(numbers):
     assert float(said[2]) == pytest.approx(numbers["sigma"][int(off["mackay"].argmax())], abs=0.006)
     assert float(said[3]) == pytest.approx(off["hessian"].max(), abs=0.06)
     assert f"At σ = {numbers['sigma'][-1]:.3g} the formula is {off['mackay'][-1]:.2f} nats off" in text
-    assert f"ellipse holds {100 * numbers['posterior'][-1]['covered']['mackay']:.0f} % of the exact" in text
+    assert f"ellipse contains {100 * numbers['posterior'][-1]['covered']['mackay']:.0f} % of the exact" in text
 
 
 # --- in a browser -----------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def agrees(state, numbers):
     side = "low" if mackay < exact else "high"
     off = f"{abs(mackay - exact):.2f}"
     assert f"{off} nats too {side}" in state["says"] or (off == "0.00" and "a hundredth of a nat" in state["says"])
-    assert f"ellipse holds {100 * numbers['posterior'][i]['covered']['mackay']:.0f} %" in state["says"]
+    assert f"ellipse contains {100 * numbers['posterior'][i]['covered']['mackay']:.0f} %" in state["says"]
     behind = numbers["rungs"]["quadrature"][numbers["best"]] - exact
     assert ("most probable" in state["says"]) == (behind == 0.0)
     assert ("too narrow" in state["says"]) == (i < numbers["best"] and behind >= 5.0)

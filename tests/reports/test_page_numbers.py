@@ -41,8 +41,10 @@ def nan(value):
 def calibration(result):
     names = {"known_20": "known kernel, N = 20, 400 sets", "known_100": "known kernel, N = 100, 200 sets"}
     columns = {"log_mu": "log μ", "log_zeta": "log ζ", "y_new": "new target"}
+    called = {"quadrature": "exact (quadrature)", "laplace": "Laplace's method with the prior"}
+    called |= {name: f"{title}'s error bars" for name, title in (("hessian", "Hessian"), ("mackay", "MacKay"))}
     for (scenario, method), blocks in values(result, "scenario", "method").items():
-        records = [record for block in blocks for record in block["records"]]
+        records, method = [record for block in blocks for record in block["records"]], called.get(method, method)
         for quantity, column in columns.items():
             pit = np.array([r["pit"][quantity] for r in records if r["pit"].get(quantity) is not None])
             if scenario in names:
@@ -100,7 +102,7 @@ def laplace_reference(result):
         off = np.array(error) > 0.5
         warned = np.array([not abs(nan(v["correction"])) <= 0.5 for v in chosen])
         caught = f"{column}: caught"
-        yield "Which warning tells", "", "next term beyond 0.5 nats", caught, (np.sum(off & warned), np.sum(off))
+        yield "Which warning works", "", "next term beyond 0.5 nats", caught, (np.sum(off & warned), np.sum(off))
     for known, v in cells:
         if known:
             name = next(c.cell.key for c in result.cells if c.values is v)
@@ -152,7 +154,7 @@ def paper2(result):
 
 def paper4_dax(result):
     returns = np.concatenate([cell.values["returns"] for cell in result.cells])
-    for name in ("LS-SVM + volatility", "LS-SVM", "ARX", "AR"):
+    for name in ("LS-SVM + volatility", "LS-SVM, learned noise", "LS-SVM", "ARX", "AR"):
         mean, sd = (
             np.concatenate([c.values["forecasts"][name][part] for c in result.cells]) for part in ("mean", "sd")
         )
@@ -234,7 +236,22 @@ def psis_loo(result):
         yield title, "", row.label, "largest k̂", max(v["k_latent"])
 
 
+def class_probabilities(result):
+    """Mean gain over the moderated output, and its error over the data sets."""
+    for measure, column in (("log_score", "log score"), ("accuracy", "accuracy")):
+        found = defaultdict(lambda: defaultdict(list))
+        for cell in result.cells:
+            for way, scores in cell.values["read_outs"].items():
+                if measure in scores:
+                    found[way][cell.cell.settings["data"]].append(scores[measure])
+        for way in ("two variances", "softmax", "(1 + z)/2", "Platt", "densities", "Bernoulli GP"):
+            gains = [np.mean(own) - np.mean(found["moderated"][data]) for data, own in found[way].items()]
+            mean, sd = mean_sd(gains)
+            yield KEY, "", way, column, (mean, sd / np.sqrt(len(gains)))
+
+
 PAGES = {
+    "class-probabilities": class_probabilities,
     "calibration": calibration,
     "map-of-trust": map_of_trust,
     "field": field,

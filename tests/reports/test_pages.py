@@ -345,7 +345,7 @@ def test_failed_checks_stand_first_and_long_tables_are_folded(tmp_path):
     )
     written(page, tmp_path / "out")
     text = (tmp_path / "out" / "evidence-mine.html").read_text(encoding="utf-8")
-    (folded,) = re.findall("<details><summary>All 21 checks that passed.*?</details>", text, re.DOTALL)
+    (folded,) = re.findall('<details class="record"><summary>All 21 checks that passed.*?</details>', text, re.DOTALL)
     assert "✗ no" in text[: text.index(folded)]
     assert "✗ no" not in folded
 
@@ -367,7 +367,7 @@ def test_many_failures_are_folded_but_counted(tmp_path):
 
 def test_a_page_without_checks_says_so(tmp_path):
     cell = FinishedCell(Cell("only", {}, 0), {}, (), (), 0.1)
-    assert "No number on this page rests on a sampler" in written(sample(cells=(cell,)), tmp_path / "out").text
+    assert "No number on this page comes from a sampler" in written(sample(cells=(cell,)), tmp_path / "out").text
 
 
 def test_a_warning_of_many_cells_is_shown_once():
@@ -688,7 +688,7 @@ def test_gallery_has_pages_and_records_but_no_draws(chains, tmp_path, monkeypatc
     assert mean == float(f"{mean:.6g}") != 0.0
     monkeypatch.setattr(gallery, "MOST_BYTES", 1000)
     assert main(["--gallery", "--size", "toy", "--jobs", "1", "--output", str(chains)]) == 0
-    assert "The gallery weighs 0." in capsys.readouterr().err
+    assert "The gallery takes 0." in capsys.readouterr().err
 
 
 # --- in a browser

@@ -133,8 +133,8 @@ def test_verdict_says_which_criterion_gives_the_papers_width(report):
     ("sigma", "said"),
     [
         (1.3110, "and not, as the text says, of the formula (5.3)"),
-        (1.3283, "the print, as the text says"),
-        (1.2, "Neither criterion reproduces the print"),
+        (1.3283, "the printed value, as the text says"),
+        (1.2, "Neither criterion reproduces the printed value"),
     ],
 )
 def test_verdict_on_the_width_follows_the_numbers(coarse, sigma, said):

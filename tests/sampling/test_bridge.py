@@ -320,7 +320,7 @@ def normal_log_density(x):
         (np.zeros(5), normal_log_density, {}, r"shape \(chains, n, d\)"),
         (np.full((100, 2), np.nan), normal_log_density, {}, "NaN or infinite"),
         (np.random.default_rng(0).normal(size=(30, 40)), normal_log_density, {}, "Too few draws: 1 x 30 in 40"),
-        (np.random.default_rng(0).normal(size=(20, 4, 2)), normal_log_density, {}, "4 or more of each chain"),
+        (np.random.default_rng(0).normal(size=(20, 4, 2)), normal_log_density, {}, "at least 4 from each chain"),
         (np.tile([0.0, 1.0], (4, 100, 1)), normal_log_density, {}, "do not vary in dimension 0, 1"),
         (np.random.default_rng(0).normal(size=(99, 1)) * [1.0, 2.0], normal_log_density, {}, "is singular"),
         (np.random.default_rng(0).normal(size=(99, 2)), lambda x: x[:, 0] * np.nan, {}, "not finite at 50 of 50"),

@@ -204,7 +204,7 @@ def test_bad_data_are_refused(standardised, ripley):
         prune(X, np.ones(250))
     with pytest.raises(ValueError, match="columns"):
         prune(X, y, validation=(new[:, :1], labels))
-    with pytest.raises(ValueError, match="training set has not"):
+    with pytest.raises(ValueError, match="not occur in the training set"):
         SparseLSSVC().fit(ripley.data, ripley.target, validation=(ripley.data, ripley.target + 5))
     with pytest.raises(ValueError, match="moderation"):
         SparseLSSVC(moderation="none").fit(ripley.data, ripley.target)

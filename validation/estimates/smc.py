@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logsumexp
-from tqdm.auto import tqdm
 
+from bayes_lssvm.base.progress import tqdm
 from bayes_lssvm.base.provenance import provenance
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.evidence import EvidenceEstimate

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
-from tqdm.auto import tqdm
 
+from bayes_lssvm.base.progress import tqdm
 from bayes_lssvm.base.provenance import data_hash
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import Kernel

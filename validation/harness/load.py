@@ -20,6 +20,7 @@ from .data import StudyData
 from .labels import DataError, choose_coding
 
 MIN_ROWS = 10
+MAX_ROWS = 5000  # a study takes dozens of eigendecompositions of N × N matrices, each of minutes from here on
 _PLAIN = Options()
 
 
@@ -98,6 +99,11 @@ def _catalogued(name: str, target: str | None, positive: str | None) -> Raw:
 def _standardised(name: str, source: str, raw: Raw) -> StudyData:
     if len(raw.X) < MIN_ROWS:
         raise DataError(f"{source} has {len(raw.X)} usable rows; a study needs at least {MIN_ROWS}.")
+    if len(raw.X) > MAX_ROWS:
+        raise DataError(
+            f"{source} has {len(raw.X)} usable rows. A study computes dozens of eigendecompositions of an N × N "
+            f"matrix, and takes at most {MAX_ROWS} rows: draw a sample of the rows at random and give that."
+        )
     varies = _varies(raw.X)
     if not varies.any():
         raise DataError(f"{source}: no input column varies, so there is nothing to learn from.")

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tqdm.auto import tqdm
-
 from bayes_lssvm.base.holds import Claims
+from bayes_lssvm.base.progress import tqdm
 
 from .cell import Cell
 from .compute import ComputedCell

@@ -6,6 +6,6 @@ lays its results out beside the published figures (`ReproducedTable`). `python -
 
 from __future__ import annotations
 
-from .table import Entry, Published, ReproducedTable, Verdict
+from .table import Entry, Published, Reason, ReproducedTable, Verdict
 
-__all__ = ["Entry", "Published", "ReproducedTable", "Verdict"]
+__all__ = ["Entry", "Published", "Reason", "ReproducedTable", "Verdict"]

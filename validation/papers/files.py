@@ -53,7 +53,8 @@ def _entry(table: ReproducedTable, entry: Entry) -> dict[str, Any]:
         "published": None if entry.published is None else entry.published._asdict(),
         "distance": _finite(entry.distance),
         "verdict": table.verdict(entry),
-        "why": entry.why,
+        "why": entry.why.sentence,
+        "test": entry.why.test,
     }
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from validation.harness import Study
 
-table_study = partial(Study, needs_data=False, own_data="as the table names them; each cell holds the hash of its set")
+table_study = partial(Study, needs_data=False, own_data="several sets, named in the tables")
 """The study behind a table."""
 
 Verdict = Literal["reproduced", "better", "worse", "ours alone", "not computed"]
@@ -46,6 +46,22 @@ class Published(NamedTuple):
     randomisations: int | None = None
 
 
+class Reason(NamedTuple):
+    """Why a figure differs.
+
+    Attributes
+    ----------
+    sentence : str
+        What may make it differ.
+    test : str
+        The test that the explanation rests on, as pytest takes it; empty where the reason is not known, and the
+        sentence then says no more than what is another than in the paper.
+    """
+
+    sentence: str = ""
+    test: str = ""
+
+
 @dataclass(frozen=True)
 class Entry:
     """One figure of a table.
@@ -56,15 +72,15 @@ class Entry:
     scores : tuple of float
         Ours, one a randomisation, in the order of randomisations.
     published : Published or None
-    why : str
-        Explains a difference; a sentence.
+    why : Reason
+        Explains a difference.
     """
 
     row: str
     column: str
     scores: tuple[float, ...]
     published: Published | None = None
-    why: str = ""
+    why: Reason = Reason()  # noqa: RUF009 - a tuple
 
     @property
     def mean(self) -> float:

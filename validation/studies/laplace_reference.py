@@ -161,6 +161,6 @@ STUDY = Study(
     cells=cells,
     compute=compute,
     needs_data=False,
-    own_data="Data and reference draws of posteriordb (Magnusson et al. 2025; BSD-3-Clause), and simulated sets",
+    own_data="posteriors and reference draws of posteriordb (Magnusson et al. 2025; BSD-3-Clause), and simulated sets",
 )
 """A cell is one posterior."""

@@ -233,6 +233,6 @@ STUDY = Study(
     cells=cells,
     compute=compute,
     needs_data=False,
-    own_data="as each cell names them",
+    own_data="several sets, named in the tables",
 )
 """A cell is a randomisation of a data set, with every method."""

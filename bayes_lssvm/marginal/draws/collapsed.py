@@ -84,6 +84,7 @@ def collapsed_nuts(
     kernel: Kernel,
     parts: tuple[LogPrior, ...],
     *,
+    weights: Array | None = None,
     fixed_kernel: bool = False,
     chains: int = 4,
     warmup: int = 500,
@@ -101,6 +102,8 @@ def collapsed_nuts(
     kernel : Kernel
     parts : tuple of LogPrior
         Proper priors of log μ, log ζ and, unless the kernel is held, of each of its log parameters.
+    weights : array of shape (N,), optional
+        Row i has the noise precision ζw_i.
     fixed_kernel : bool
         Hold the kernel's parameters.
     chains, warmup, draws : int
@@ -112,7 +115,7 @@ def collapsed_nuts(
         Show a bar where it takes long, on a terminal.
     """
     _check(y, kernel, parts, fixed_kernel, chains, warmup, draws, target_accept)
-    density = Density(X, y, kernel, parts)
+    density = Density(X, y, kernel, parts, weights)
     if len(parts) > 3:
         exact = sample_density(
             density,

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
-from tqdm.auto import tqdm
 
 from ...base.arviz import pareto_smooth
 from ...base.errors import BayesLSSVMWarning, warn
+from ...base.progress import tqdm
 from ...base.typing import Array
 from ..density import Density
 

@@ -100,6 +100,6 @@ def starting_points(unbounded: Unbounded, modes: tuple[Mode, ...], n: int, rng: 
         if len(starts) == n:
             return np.stack(starts)
     raise ValueError(
-        f"The posterior density of {unbounded.density.kernel!s} is finite at {len(starts)} of {_TRIES} points round "
-        f"its modes only, and {n} chains need as many to start from: the matrix is close to singular."
+        f"The posterior density of {unbounded.density.kernel!s} is finite at only {len(starts)} of {_TRIES} points "
+        f"around its modes, but {n} chains need {n} starting points: the matrix is close to singular."
     )

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import multivariate_t
-from tqdm.auto import tqdm
 
 from ...base.arviz import pareto_smooth
+from ...base.progress import tqdm
 from ...base.typing import Array
 from ...evidence.laplace import Mode
 from ..density import Density

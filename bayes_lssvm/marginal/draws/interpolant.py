@@ -31,6 +31,10 @@ class Surface(Protocol):
         """Number of data points N."""
 
     @property
+    def log_constant(self) -> float:
+        """What log p(D | μ, ζ) has beside the sums: −½ log N, or that of rows with weights."""
+
+    @property
     def low(self) -> Array:
         """Lower corner of the box, of shape (D,)."""
 
@@ -72,6 +76,10 @@ class FixedKernel:
     def n(self) -> int:
         return self.reduction.n
 
+    @property
+    def log_constant(self) -> float:
+        return self.reduction.log_constant
+
     def values(self, points: Array) -> tuple[Array, Array]:
         """log_det and q_1 at points of shape (M, 1)."""
         gammas = np.exp(np.minimum(points[:, 0], self.high[0]))
@@ -96,6 +104,7 @@ class OneParameter:
     """
 
     n: int
+    log_constant: float
     low: Array
     high: Array
     tail: float
@@ -119,7 +128,7 @@ class OneParameter:
 def log_mu_at(surface: Surface, points: Array, parts: tuple[LogPrior, ...]) -> LogMu:
     """The conditional posteriors of log μ at points of shape (M, D)."""
     log_det, q1 = surface.values(points)
-    return LogMu(surface.n, points[:, 0], log_det, q1, parts[0], parts[1])
+    return LogMu(surface.n, points[:, 0], log_det, q1, parts[0], parts[1], surface.log_constant)
 
 
 def lobatto_nodes(low: float, high: float, level: int) -> Array:

@@ -11,7 +11,6 @@ from ...base.typing import Array
 from ...sampling.bridge import BridgeEstimate, bridge
 from ...sampling.diagnostics import Thresholds, diagnose
 from ..export import Chains
-from ..gaussian import find_modes
 from ..posterior import HyperPosterior, with_gamma
 from ..predictions import PredictionNode, gauss_rule, rows_of_draws
 from ..request import Request, exact_nodes, tail_of_gamma
@@ -29,20 +28,20 @@ _MOST_EXACT = 1000  # draws for the evidence, where each costs a factorisation
 def by_importance(request: Request, record: dict[str, Any]) -> HyperPosterior:
     """Student proposals at the modes with Pareto-smoothed weights."""
     request.prior.require_proper(request.n_kernel, "importance")
-    modes = find_modes(request.density)
+    modes = request.modes
     draws = request.draws if request.draws is not None else (4000 if request.n_kernel == 0 else 1000)
     rng = np.random.default_rng(request.seed)
     found = importance(request.density, modes, draws=draws, rng=rng, progress=request.progress)
     if found.effective_size < _FEWEST_EFFECTIVE:
         warn(
-            f"{draws} draws are worth only {found.effective_size:.0f}: the proposal at the mode is far narrower than "
-            'the posterior; use method="quadrature" or "nuts", or a narrower prior.',
+            f"{draws} draws are worth only {found.effective_size:.0f} independent ones: the proposal at the mode "
+            'is far narrower than the posterior; use method="quadrature" or "nuts", or a narrower prior.',
             BayesLSSVMWarning,
         )
     elif found.k_hat > 0.7:
         warn(
-            f"Pareto k̂ is {found.k_hat:.2f} (above 0.7): the proposal at the mode misses part of the posterior, so "
-            'that the weights and the evidence cannot be trusted; use method="quadrature" or "nuts".',
+            f"Pareto k̂ is {found.k_hat:.2f} (above 0.7): the proposal at the mode misses part of the posterior, "
+            'so the weights and the evidence cannot be trusted; use method="quadrature" or "nuts".',
             BayesLSSVMWarning,
         )
     tail = tail_of_gamma(request, modes[0].position, found.log_evidence)
@@ -83,6 +82,7 @@ def by_nuts(request: Request, record: dict[str, Any]) -> HyperPosterior:
         request.y,
         request.kernel,
         request.prior.components(request.n_kernel),
+        weights=request.weights,
         fixed_kernel=request.fixed_kernel,
         chains=request.chains,
         warmup=request.warmup,

@@ -15,8 +15,8 @@ from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
-from tqdm.auto import tqdm
 
+from ...base.progress import tqdm
 from ...base.typing import AnyArray, Array
 from ...sampling.precision import double_precision
 from .jumps import cell_log_probabilities, jump, n_modes

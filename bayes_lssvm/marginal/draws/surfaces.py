@@ -12,8 +12,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.interpolate import make_interp_spline
-from tqdm.auto import tqdm
 
+from ...base.progress import tqdm
 from ...base.typing import Array
 from ...linalg.reduction import Reduction, largest_log_gamma
 from ...priors import LogPrior
@@ -192,6 +192,7 @@ def one_parameter_surface(density: Density, *, progress: bool = False) -> OnePar
             error = float(np.max(np.abs(guess - exact)[matters]))
     return OneParameter(
         n=len(density.y),
+        log_constant=scan.reduction(scan.thetas[0]).log_constant,
         low=low,
         high=high,
         tail=tail,
@@ -212,5 +213,6 @@ def _log_density(density: Density, u: Array, thetas: Array, rows: Array) -> Arra
     """Log density of (u, θ), of shape (T, U), from log_det and log q_1 in rows of shape (T, 2, U)."""
     parts = density.parts
     log_det, q1 = rows[:, 0].ravel(), np.exp(rows[:, 1]).ravel()
+    # constants do not matter: densities of one interpolant are compared
     integral = LogMu(len(density.y), np.tile(u, len(thetas)), log_det, q1, parts[0], parts[1]).log_integral()
     return np.asarray(integral.reshape(len(thetas), -1) + parts[2].log_density(thetas)[:, None])

@@ -81,7 +81,8 @@ def tabulate(surface: Surface, parts: tuple[LogPrior, ...]) -> Table:
     )
     x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)  # [cells + 1, …, D]
     log_det, q1 = surface.on_grid(axes)
-    log_mu = LogMu(surface.n, x[..., 0].ravel(), log_det.ravel(), q1.ravel(), parts[0], parts[1])
+    u = x[..., 0].ravel()
+    log_mu = LogMu(surface.n, u, log_det.ravel(), q1.ravel(), parts[0], parts[1], surface.log_constant)
     grid = log_mu.log_integral().reshape(log_det.shape) + kernel_log_prior(x, parts)
     if stretched[0]:
         slope = log_jacobian(_stretch(shares[0]), low[0], high[0])

@@ -38,10 +38,10 @@ def warn_of_tail(tail: float) -> None:
     """Say so where the evidence may miss something at an end of the range of γ or of the kernel's parameter."""
     if tail > _VISIBLE_TAIL:
         warn(
-            f"The log evidence perhaps misses a tail, of up to {np.log1p(tail):.2g} nats, which count in its error: "
-            "the range of γ or of the kernel's parameter ends, in double precision or by the kernel's bounds, where "
-            "the integrand has not died away. Targets without noise do this (equal rows, a smooth function), and wide "
-            "priors; a narrower prior of ζ ends the integrand earlier.",
+            f"The log evidence may miss a tail of up to {np.log1p(tail):.2g} nats, which is included in its error: "
+            "the range of γ or of the kernel's parameter ends, in double precision or by the kernel's bounds, "
+            "where the integrand has not yet vanished. This happens with targets without noise (repeated rows, a "
+            "smooth function) and with wide priors; a narrower prior of ζ cures it.",
             BayesLSSVMWarning,
         )
 

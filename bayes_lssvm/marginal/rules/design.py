@@ -24,9 +24,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from ...base.errors import NotPositiveSemidefiniteError
+from ...base.progress import tqdm
 from ...base.typing import Array
 from ...evidence.laplace import Mode
 from ..density import Density

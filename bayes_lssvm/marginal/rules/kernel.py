@@ -2,8 +2,10 @@
 
 The inner integral over (log μ, log ζ) is `rules.level2`; it costs one tridiagonal reduction a kernel. Over the
 log of the kernel's parameter a trapezoidal rule is laid where the integrand, relative to its maximum, is not below a
-four hundredth of the tolerance; it is found by a scan that no second mode of a width of half a nat or more escapes.
-The step is halved until the evidence stands still.
+four hundredth of the tolerance. It is found by a scan of steps of two, halved twice where the integrand, or what its
+slopes let it reach, is not far below the maximum. The step is halved until the evidence stands still. Values that are
+small against the tolerance itself are computed on the coarser grid only, and cubics through their logarithms stand
+between them: what a cubic and a straight line differ by counts in the error.
 
 A scan that has not died away at a bound of the kernel's search goes on beyond it, in a coordinate in which ever longer
 steps follow each other (`rules.stretch`). Below, the matrix no longer changes; above, it is a constant, which the bias
@@ -13,31 +15,34 @@ bounds, and what a constant evidence would have beyond counts as a tail.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from tqdm.auto import tqdm
 
+from ...base.progress import tqdm
 from ...base.rows import group_equal_inputs
-from ...base.typing import Array
+from ...base.typing import AnyArray, Array
 from ...kernels import Kernel, check_positive_semidefinite
 from ...linalg.reduction import Reduction
 from ...linalg.repeats import reduced, repeated_inputs
 from ...priors import HyperPrior, LogPrior
-from .level2 import Level2Integral, integrate
+from .level2 import Level2Integral, Range, integrate_all, share_beyond
 from .stretch import FARTHEST, Stretch
 from .trapezoid import aliased, equal_steps, error_after, log_trapezoid
 
-Inner = Callable[[Reduction, LogPrior, LogPrior], Level2Integral]
+Inner = Callable[[Sequence[Reduction], LogPrior, LogPrior, Sequence[Range | None]], list[Level2Integral]]
 
-_SCAN_STEP = 0.5
+_SCAN_STEPS = (2.0, 1.0, 0.5)
 _BELOW_TOLERANCE = 6.0  # nats
+_SMALL = 1.0  # nats below the tolerance, where cubics will do
+_OWN_PART = 0.9  # of the tolerance, that the rule over the kernel may use up
 _MOST_NODES = 400
 _IDENTITY = Stretch()
 _RISING = 2.0  # times a constant evidence beyond a bound
-_AFTER_ONE_CHANGE = 10.0  # times what the transform says; on 24 random problems up to 6
+_NEIGHBOUR, _BESIDE = 2.1, 1.0  # how near another kernel's range of log γ says where one's own is, but for this
+_TAILS = 5  # kernels at which it is asked what lies beyond the γ that can be computed
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,8 @@ class Quadrature:
         Where the nodes of a rule over one parameter are, in the coordinate of equal steps.
     stretch : Stretch
         From that coordinate to the log parameter.
+    grid, log_density : arrays of shape (m,) or None
+        All of the rule's points in that coordinate, those by cubics too, and the log integrand in it.
     """
 
     nodes: tuple[KernelNode, ...]
@@ -83,6 +90,8 @@ class Quadrature:
     n_reductions: int
     positions: Array | None = None
     stretch: Stretch = _IDENTITY
+    grid: Array | None = None
+    log_density: Array | None = None
 
 
 class _Rule:
@@ -105,17 +114,18 @@ class _Rule:
         free = len(parts) > 2
         self.floor = kernel.unchanged_below(self.X) if free else None
         self.bounds = kernel.log_bounds(X)[0] if free else np.array([-np.inf, np.inf])
+        self.reductions: dict[float, Reduction] = {}
         self.integrals: dict[float, Level2Integral] = {}
         self.found: dict[float, tuple[Kernel, Level2Integral, float]] = {}
         self.bar = tqdm(desc="kernels integrated", unit="", disable=None if progress else True, leave=False)
 
-    def __call__(self, position: float) -> float:
-        """The integrand log p(D | θ) + log p(log θ) at one value of the log parameter."""
-        if position not in self.found:
-            kernel = self.kernel.with_log_params(np.array([position])) if len(self.parts) > 2 else self.kernel
-            integral = self._integral(position if self.floor is None else max(position, self.floor))
-            self.found[position] = (kernel, integral, integral.log_z + self.log_prior(position))
-        return self.found[position][2]
+    def __call__(self, positions: Array) -> Array:
+        """The integrand log p(D | θ) + log p(log θ) at values of the log parameter."""
+        wanted = [float(p) for p in positions]
+        new = [p for p in dict.fromkeys(wanted) if p not in self.found]
+        for p, integral in zip(new, self._integrals([self._above_floor(p) for p in new]), strict=True):
+            self.found[p] = (self._kernel(p), integral, integral.log_z + float(self.log_prior(p)))
+        return np.array([self.found[p][2] for p in wanted])
 
     def expect(self, more: int) -> None:
         """Say how many kernels more may be integrated, for the bar's estimate."""
@@ -125,19 +135,44 @@ class _Rule:
     def log_prior(self, position: float | Array) -> Any:
         return self.parts[2].log_density(np.asarray(position)) if len(self.parts) > 2 else 0.0
 
-    def _integral(self, position: float) -> Level2Integral:
-        if position not in self.integrals:
-            kernel = self.kernel.with_log_params(np.array([position])) if len(self.parts) > 2 else self.kernel
-            K = self.block(kernel) if position <= self.bounds[1] else kernel.up_to_constant(self.X)
+    def share_beyond(self, position: float) -> float:
+        """What may lie beyond the γ that can be computed, over the integral of the kernel there."""
+        at = self._above_floor(position)
+        return share_beyond(self.reductions[at], self.parts[0], self.parts[1], self.integrals[at].log_z)
+
+    def _above_floor(self, position: float) -> float:
+        return position if self.floor is None else max(position, self.floor)
+
+    def _kernel(self, position: float) -> Kernel:
+        return self.kernel.with_log_params(np.array([position])) if len(self.parts) > 2 else self.kernel
+
+    def _integrals(self, positions: list[float]) -> list[Level2Integral]:
+        new = [p for p in dict.fromkeys(positions) if p not in self.integrals]
+        near = [self._near(p) for p in new]
+        for p in new:
+            kernel = self._kernel(p)
+            K = self.block(kernel) if p <= self.bounds[1] else kernel.up_to_constant(self.X)
             check_positive_semidefinite(kernel, K)
-            reduction = reduced(K, self.y, self.rows, self.weights)
-            self.integrals[position] = self.inner(reduction, self.parts[0], self.parts[1])
+            self.reductions[p] = reduced(K, self.y, self.rows, self.weights)
             self.bar.update()
-        return self.integrals[position]
+        if new:
+            found = self.inner([self.reductions[p] for p in new], self.parts[0], self.parts[1], near)
+            self.integrals.update(zip(new, found, strict=True))
+        return [self.integrals[p] for p in positions]
+
+    def _near(self, position: float) -> Range | None:
+        """Where the kernels on both sides have their log γ, and a little beside."""
+        known = np.array(list(self.integrals))
+        below, above = known[known < position], known[known > position]
+        if not (len(below) and len(above)) or above.min() - below.max() > _NEIGHBOUR:
+            return None
+        both = [self.integrals[float(p)].rows.log_gamma for p in (below.max(), above.min())]
+        return min(float(u[0]) for u in both) - _BESIDE, max(float(u[-1]) for u in both) + _BESIDE
 
     def nodes(self, positions: Array, log_weights: Array) -> tuple[KernelNode, ...]:
+        """Nodes with the logs of their shares of the evidence."""
         chosen = [self.found[float(p)] for p in positions]
-        return tuple(KernelNode(k, i, d, d + float(w)) for (k, i, d), w in zip(chosen, log_weights, strict=True))
+        return tuple(KernelNode(k, i, d, float(w)) for (k, i, d), w in zip(chosen, log_weights, strict=True))
 
 
 def quadrature(
@@ -149,13 +184,13 @@ def quadrature(
     fixed_kernel: bool = False,
     tolerance: float = 1e-6,
     progress: bool = True,
-    inner: Inner = integrate,
+    inner: Inner | None = None,
     method: str = "quadrature",
     weights: Array | None = None,
 ) -> Quadrature:
     """Integrate over log μ, log ζ and the kernel's parameter, if it has one that is not held.
 
-    `inner` integrates over log μ and log ζ for one kernel; exactly, unless an approximation is to be studied.
+    `inner` integrates over log μ and log ζ for each kernel, where an approximation is to be studied; else it is exact.
     Rows may have weights, of shape (N,).
     """
     n_kernel = 0 if fixed_kernel else kernel.log_params.size
@@ -165,72 +200,184 @@ def quadrature(
             f'method="{method}" integrates over one kernel parameter at most, but {kernel!s} has {n_kernel}. Use '
             'method="ccd", "importance" or "nuts", or integrate over μ and ζ only (fixed_kernel=True).'
         )
-    rule = _Rule(X, y, kernel, prior.components(n_kernel), inner, progress, weights)
+    rule = _Rule(X, y, kernel, prior.components(n_kernel), inner or integrate_all, progress, weights)
+    exact = inner is None
     with rule.bar:
         if n_kernel == 0:
-            value = rule(0.0)
+            value = float(rule(np.zeros(1))[0])
             integral = rule.found[0.0][1]
-            return Quadrature(rule.nodes(np.zeros(1), np.zeros(1)), value, integral.error, integral.tail, 1)
-        return _over_kernel(rule, tolerance, beyond=inner is integrate and rule.floor is not None)
+            tail = integral.tail + (rule.share_beyond(0.0) if exact else 0.0)
+            return Quadrature(rule.nodes(np.zeros(1), np.array([value])), value, integral.error, tail, 1)
+        return _over_kernel(rule, tolerance, exact=exact)
 
 
-def _over_kernel(rule: _Rule, tolerance: float, *, beyond: bool) -> Quadrature:
-    negligible = _BELOW_TOLERANCE - float(np.log(tolerance))
-    t, stretch, values = _scan(rule, negligible, beyond)
-    log_z, change, error = log_trapezoid(t, values), np.inf, np.inf
-    while error > tolerance and len(t) < _MOST_NODES:
-        t = np.sort(np.concatenate([t, 0.5 * (t[1:] + t[:-1])]))
-        rule.expect(len(t) // 2)
-        # far below the maximum a node adds nothing: its neighbours on the coarser grid say so
-        values = np.array([_known_or_computed(rule, stretch, t, i, values, negligible) for i in range(len(t))])
-        new = log_trapezoid(t, values)
+class _Grid(NamedTuple):
+    """Points of equal steps, and the log integrand there: computed, by a cubic, or −inf where it is too small to count.
+
+    `doubt` is the log of what a cubic and a straight line differ by; −inf where the integrand was computed.
+    """
+
+    t: Array
+    values: Array
+    computed: AnyArray
+    doubt: Array
+
+    @property
+    def live(self) -> AnyArray:
+        return np.isfinite(self.values)
+
+    def between(self) -> tuple[Array, Array]:
+        """By cubics through the two values on either side of each middle, and the doubt in that.
+
+        Where there are no four values it is a straight line, which may be wrong by all of itself.
+        """
+        v = self.values
+        with np.errstate(invalid="ignore", divide="ignore"):
+            line = 0.5 * (v[1:] + v[:-1])
+            cubic = np.full(len(line), np.nan)
+            cubic[1:-1] = (9.0 * (v[1:-2] + v[2:-1]) - v[:-3] - v[3:]) / 16.0
+            doubt = np.maximum(cubic, line) + np.log(-np.expm1(-np.abs(cubic - line)))
+        smooth = np.isfinite(cubic)
+        return np.where(smooth, cubic, line), np.where(smooth, doubt, line)
+
+
+def _over_kernel(rule: _Rule, tolerance: float, *, exact: bool) -> Quadrature:
+    small = -float(np.log(tolerance))
+    grid, stretch = _scan(rule, small + _BELOW_TOLERANCE, exact and rule.floor is not None)
+    tolerance *= _OWN_PART
+    log_z, change, error = log_trapezoid(grid.t, grid.values), np.inf, np.inf
+    while error > tolerance and len(grid.t) < _MOST_NODES:
+        grid = _halved(rule, stretch, grid, small + _SMALL)
+        new = log_trapezoid(grid.t, grid.values)
         found = abs(new - log_z)
-        error = error_after(found, change)
-        if error < found:  # a square of changes: the transform has to bear it out, and less than asked is not promised
-            doubt = _AFTER_ONE_CHANGE if np.isinf(change) else 1.0
-            error = max(error, doubt * aliased(values), min(found, tolerance))
+        # one change says little: a shoulder that is narrow and low changes the next one
+        error = found if np.isinf(change) else error_after(found, change)
+        if error < found:  # a square of changes: the transform has to bear it out, and no tiny error is promised
+            error = max(error, aliased(grid.values), min(found, 0.5 * tolerance))
         log_z, change = new, found
-    computed = t[np.isfinite(values)]
-    nodes = rule.nodes(stretch(computed), float(np.log(t[1] - t[0])) + stretch.log_slope(computed))
+    error += float(grid.t[1] - grid.t[0]) * float(np.exp(grid.doubt - log_z).sum())
+    t = grid.t[grid.computed]
+    nodes = rule.nodes(stretch(t), _log_shares(grid))
     shares = np.exp(np.array([node.log_weight for node in nodes]) - log_z)
     inner = float(shares @ np.array([node.integral.error for node in nodes]))
-    ends = sum(np.exp(min(_log_mass_beyond(rule, stretch(t), i) - log_z, 700.0)) for i in (0, -1))
+    ends = sum(np.exp(min(_log_mass_beyond(rule, stretch(grid.t), i) - log_z, 700.0)) for i in (0, -1))
     own = float(shares @ np.array([min(node.integral.tail, 1e300) for node in nodes]))
-    tail = max(float(ends), own)
-    return Quadrature(nodes, log_z, error + inner, tail, len(rule.integrals), computed, stretch)
+    tail = max(float(ends), own + (_share_beyond(rule, stretch(t), shares) if exact else 0.0))
+    live = grid.live
+    return Quadrature(
+        nodes,
+        log_z,
+        error + inner,
+        tail,
+        len(rule.integrals),
+        t,
+        stretch,
+        grid.t[live],
+        grid.values[live],
+    )
 
 
-def _scan(rule: _Rule, negligible: float, beyond: bool) -> tuple[Array, Stretch, Array]:
-    """Where the integrand is: a grid of equal steps, the coordinate that it is in, and the log integrand there."""
+def _halved(rule: _Rule, stretch: Stretch, grid: _Grid, counts: float) -> _Grid:
+    """The grid of half the step, computed where the integrand counts."""
+    middles = 0.5 * (grid.t[1:] + grid.t[:-1])
+    beside, top = np.maximum(grid.values[1:], grid.values[:-1]), float(grid.values.max())
+    computed = beside >= top - counts
+    rule.expect(int(computed.sum()))
+    values, doubt = grid.between()
+    values[computed], doubt[computed] = _evaluated(rule, stretch, middles[computed]), -np.inf
+    pairs = ((grid.t, middles), (grid.values, values), (grid.computed, computed), (grid.doubt, doubt))
+    return _Grid(*(_interleaved(*pair) for pair in pairs))
+
+
+def _interleaved(own: AnyArray, between: AnyArray) -> AnyArray:
+    whole = np.empty(len(own) + len(between), dtype=own.dtype)
+    whole[::2], whole[1::2] = own, between
+    return whole
+
+
+def _log_shares(grid: _Grid) -> Array:
+    """Logs of what each computed point has in the evidence; those by cubics are shared out to their neighbours."""
+    top = float(grid.values.max())
+    mass, at = np.exp(grid.values - top), np.flatnonzero(grid.computed)
+    shares, drawn = mass[at], np.flatnonzero(~grid.computed & grid.live)
+    right = np.searchsorted(at, drawn)
+    part = (at[right] - drawn) / (at[right] - at[right - 1])
+    np.add.at(shares, right - 1, part * mass[drawn])
+    np.add.at(shares, right, (1.0 - part) * mass[drawn])
+    return np.asarray(np.log(shares) + top + float(np.log(grid.t[1] - grid.t[0])))
+
+
+def _share_beyond(rule: _Rule, positions: Array, shares: Array) -> float:
+    """What may lie beyond the γ that can be computed, over the evidence: it changes slowly from kernel to kernel."""
+    stride = max(len(positions) // _TAILS, 1)
+    at = np.arange(int(np.argmax(shares)) % stride, len(positions), stride)
+    nearest = np.abs(positions[:, None] - positions[at]).argmin(axis=1)
+    beyond = np.array([min(rule.share_beyond(float(p)), 1e300) for p in positions[at]])
+    return float(np.bincount(nearest, shares, minlength=len(at)) @ beyond)
+
+
+def _scan(rule: _Rule, negligible: float, beyond: bool) -> tuple[_Grid, Stretch]:
+    """Where the integrand is, and the coordinate in which that has equal steps."""
     low, high = (float(np.clip(b, *rule.parts[2].support)) for b in rule.bounds)
     stretch = Stretch()
-    t, values = _evaluated(rule, stretch, low, high)
-    open_ends = [beyond and values[i] > values.max() - negligible for i in (0, -1)]
+    grid = _scanned(rule, stretch, low, high, negligible)
+    top = float(grid.values.max())
+    open_ends = [beyond and grid.values[i] > top - negligible for i in (0, -1)]
     if any(open_ends):
         stretch = Stretch(low if open_ends[0] else -np.inf, high if open_ends[1] else np.inf)
         # beyond, the evidence is taken to be no better than the best of the scan
-        best = float((values - rule.log_prior(t)).max()) - float(values.max()) + negligible
+        best = float((grid.values - rule.log_prior(grid.t)).max()) - top + negligible
         first, last = _extent(rule, low, high, best)
         low, high = first if open_ends[0] else low, last if open_ends[1] else high
-        t, values = _evaluated(rule, stretch, stretch.inverse(low), stretch.inverse(high))
-    inside = np.flatnonzero(values > values.max() - negligible)
-    kept = slice(max(inside[0] - 1, 0), inside[-1] + 2)
-    return t[kept], stretch, values[kept]
+        grid = _scanned(rule, stretch, stretch.inverse(low), stretch.inverse(high), negligible)
+    inside = np.flatnonzero(grid.values > grid.values.max() - negligible)
+    kept = np.flatnonzero(grid.computed)
+    first = kept[kept < inside[0]].max(initial=0)
+    last = kept[kept > inside[-1]].min(initial=len(grid.t) - 1)
+    return _Grid(*(column[first : last + 1] for column in grid)), stretch
 
 
-def _evaluated(rule: _Rule, stretch: Stretch, low: float, high: float) -> tuple[Array, Array]:
-    t = equal_steps(low, high, _SCAN_STEP)
-    rule.expect(len(t))
-    return t, np.array([rule(float(p)) for p in stretch(t)]) + stretch.log_slope(t)
+def _scanned(rule: _Rule, stretch: Stretch, low: float, high: float, negligible: float) -> _Grid:
+    """A grid of the scan's last step, computed where the integrand may count."""
+    t = equal_steps(low, high, _SCAN_STEPS[0], 2)
+    rule.expect(2 * len(t))
+    grid = _Grid(t, _evaluated(rule, stretch, t), np.ones(len(t), dtype=bool), np.full(len(t), -np.inf))
+    for _ in _SCAN_STEPS[1:]:
+        middles, between = 0.5 * (grid.t[1:] + grid.t[:-1]), np.full(len(grid.t) - 1, -np.inf)
+        wanted = _may_count(grid.values, negligible)
+        between[wanted] = _evaluated(rule, stretch, middles[wanted])
+        none = np.full(len(middles), -np.inf)
+        columns = ((grid.t, middles), (grid.values, between), (grid.computed, wanted), (grid.doubt, none))
+        grid = _Grid(*(_interleaved(*pair) for pair in columns))
+    return grid
+
+
+def _may_count(values: Array, negligible: float) -> AnyArray:
+    """Whether the integrand may count between each two points: by the values there, the slopes to them and its swing.
+
+    The slopes beside are carried on by half a step, and half of the largest change around is put on top.
+    """
+    with np.errstate(invalid="ignore"):
+        change = np.diff(values, prepend=values[0], append=values[-1])  # to each point, and from the last
+    change = np.where(np.isfinite(change), change, 0.0)
+    carried_on = np.maximum(values[:-1] + 0.5 * change[:-2], values[1:] - 0.5 * change[2:])
+    swing = 0.5 * np.abs([change[:-2], change[1:-1], change[2:]]).max(axis=0)
+    reached = np.maximum(np.maximum(values[1:], values[:-1]), carried_on) + swing
+    return np.asarray(reached > values.max() - negligible)
+
+
+def _evaluated(rule: _Rule, stretch: Stretch, t: Array) -> Array:
+    return np.asarray(rule(stretch(t)) + stretch.log_slope(t))
 
 
 def _extent(rule: _Rule, low: float, high: float, best: float) -> tuple[float, float]:
     """Ends of the prior's support, or where its log density falls below −best."""
     support = rule.parts[2].support
-    x = np.arange(max(support[0], -FARTHEST), min(support[1], FARTHEST), _SCAN_STEP)
+    step = _SCAN_STEPS[-1]
+    x = np.arange(max(support[0], -FARTHEST), min(support[1], FARTHEST), step)
     seen = x[rule.log_prior(x) > -best]
-    first = support[0] if np.isfinite(support[0]) else min(float(seen.min(initial=low)) - _SCAN_STEP, low)
-    last = support[1] if np.isfinite(support[1]) else max(float(seen.max(initial=high)) + _SCAN_STEP, high)
+    first = support[0] if np.isfinite(support[0]) else min(float(seen.min(initial=low)) - step, low)
+    last = support[1] if np.isfinite(support[1]) else max(float(seen.max(initial=high)) + step, high)
     return max(first, -FARTHEST), min(last, FARTHEST)
 
 
@@ -239,16 +386,8 @@ def _log_mass_beyond(rule: _Rule, positions: Array, end: int) -> float:
     position, edge = float(positions[end]), rule.parts[2].support[end]
     if np.isclose(position, edge):
         return -np.inf  # the prior itself ends here
-    rule(position)
+    rule(positions[[end]])
     away = np.sinh(np.linspace(0.0, 7.0, 701)) * (1.0 if end else -1.0)
     prior = np.exp(rule.log_prior(position + away))
     mass = _RISING * float(np.abs(np.trapezoid(prior, away)))
     return rule.found[position][1].log_z + float(np.log(mass)) if mass > 0.0 else -np.inf
-
-
-def _known_or_computed(rule: _Rule, stretch: Stretch, t: Array, i: int, coarse: Array, negligible: float) -> float:
-    if i % 2 == 0:
-        return float(coarse[i // 2])
-    if max(coarse[i // 2], coarse[i // 2 + 1]) < coarse.max() - negligible:
-        return -np.inf
-    return rule(float(stretch(t[i]))) + float(stretch.log_slope(t[i]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,15 @@ from ...base.errors import BayesLSSVMWarning, warn
 from ...base.typing import AnyArray, Array
 from ...levels.level3 import evaluate
 from ...linalg.reduction import Reduction
-from ..gaussian import factor_in_order, find_modes
-from ..log_mu import DEEP_ENOUGH
+from ..gaussian import factor_in_order
+from ..log_mu import DEEP_ENOUGH, log_sum_exp
 from ..posterior import HyperPosterior, Sampler, with_gamma
 from ..predictions import PredictionNode, gauss_rule, rows_of_gaussian
 from ..request import Request, exact_nodes, node_of, tail_of_gamma
 from .cut import warn_of_tail
 from .design import central_composite, design
 from .kernel import Quadrature, quadrature
-from .level2 import GammaRows, Level2Integral, integrate
+from .level2 import GammaRows, Level2Integral
 from .transport import Conditionals, ExactConditional, GaussianConditional, along_a_line, among_kernels, quasi_uniform
 
 _HERMITE = 9
@@ -32,12 +32,13 @@ _GAUSSIAN_NODES = 2**12
 
 def by_quadrature(request: Request, record: dict[str, Any]) -> HyperPosterior:
     """Exact integrals over μ and ζ, and a trapezoidal rule over at most one kernel parameter."""
-    rule = _rule(request, integrate, "quadrature")
+    rule = _rule(request, None, "quadrature")
     warn_of_tail(rule.tail)
     if rule.tail <= request.tolerance and rule.error > 10.0 * request.tolerance:
         warn(
-            f"The quadrature stopped at an error of about {rule.error:.1e} nats (wanted {request.tolerance:.1e}): the "
-            "evidence in the kernel's parameter, or a prior, is not smooth enough, or rounding has its part in it.",
+            f"The quadrature stopped at an error of about {rule.error:.1e} nats (wanted {request.tolerance:.1e}): "
+            "the evidence in the kernel's parameter, or a prior, is not smooth enough, or rounding limits the "
+            "accuracy.",
             BayesLSSVMWarning,
         )
     return _from_rule(request, rule, "quadrature", record, _exact_conditionals(request, rule))
@@ -47,7 +48,10 @@ def by_mackay(request: Request, record: dict[str, Any]) -> HyperPosterior:
     """Eq 5.2 with MacKay's error bars for μ and ζ; a rule over at most one kernel parameter."""
     widths = request.prior.mu.width, request.prior.zeta.width
 
-    def inner(reduction: Reduction, *_: Any) -> Level2Integral:
+    def inner(reductions: Sequence[Reduction], *_: Any) -> list[Level2Integral]:
+        return [gaussian(reduction) for reduction in reductions]
+
+    def gaussian(reduction: Reduction) -> Level2Integral:
         found = evaluate(reduction, prior_sd=widths)
         mean = np.log([found.level2.mu, found.level2.zeta])
         sd = np.minimum([found.mackay.log_mu, found.mackay.log_zeta], widths)  # as in 5.2's Occam factor
@@ -73,7 +77,7 @@ def by_design(request: Request, record: dict[str, Any]) -> HyperPosterior:
             f'{request.n_kernel} here. Use method="quadrature".'
         )
     request.prior.require_proper(request.n_kernel, "ccd")
-    modes = find_modes(request.density)
+    modes = request.modes
     rule = central_composite(request.density, modes, seed=request.seed, progress=request.progress)
     warn_of_tail(rule.tail)
     posterior = _from_rule(request, rule, "ccd", record, _exact_conditionals(request, rule))
@@ -84,7 +88,7 @@ def by_design(request: Request, record: dict[str, Any]) -> HyperPosterior:
     return posterior
 
 
-def _rule(request: Request, inner: Callable[..., Level2Integral], method: str) -> Quadrature:
+def _rule(request: Request, inner: Callable[..., list[Level2Integral]] | None, method: str) -> Quadrature:
     return quadrature(
         request.X,
         request.y,
@@ -122,16 +126,15 @@ def _from_rule(
         kept = logs > min(top - depth, float(logs.max()) - 1.0)
         theta = np.broadcast_to(node.kernel.log_params[:free], (int(kept.sum()), free))
         points.append(np.column_stack([node.integral.log_mu[kept], node.integral.log_zeta[kept], theta]))
-        log_weights.append(logs[kept] + node.log_weight - logsumexp(logs[kept]))  # a kernel keeps all of its share
+        log_weights.append(logs[kept] + node.log_weight - log_sum_exp(logs[kept]))  # a kernel keeps all of its share
     weights = np.exp(np.concatenate(log_weights) - top)
     thetas = np.array([node.kernel.log_params[:free] for node in rule.nodes])
     shares = np.array([node.log_weight for node in rule.nodes])
-    shares = np.exp(shares - logsumexp(shares))
+    shares = np.exp(shares - log_sum_exp(shares))
     at_nodes = among_kernels(thetas, shares / shares.sum(), conditionals)
     draw = at_nodes
-    if rule.positions is not None and len(rule.nodes) > 1:
-        log_density = np.array([node.log_density for node in rule.nodes]) + rule.stretch.log_slope(rule.positions)
-        draw = along_a_line(rule.positions, log_density, conditionals, rule.stretch)
+    if rule.positions is not None and rule.grid is not None and rule.log_density is not None and len(rule.nodes) > 1:
+        draw = along_a_line(rule.positions, conditionals, rule.grid, rule.log_density, rule.stretch)
     return request.posterior(
         method,
         log_evidence=rule.log_evidence,
@@ -171,13 +174,14 @@ def _every(positions: Array, longest: float) -> AnyArray:
 
 def by_laplace(request: Request, record: dict[str, Any]) -> HyperPosterior:
     """Laplace's method over all hyperparameters with the exact Hessian."""
-    modes = find_modes(request.density)
+    modes = request.modes
     mode = modes[0]
     missed = float(np.exp(logsumexp([m.log_mass for m in modes[1:]]) - mode.log_mass)) if len(modes) > 1 else 0.0
     if missed > 0.05:
         warn(
-            f"The posterior has {len(modes)} modes, and the others have {missed:.0%} of the best one's mass, which "
-            'Laplace\'s method leaves out; method="quadrature" does not.',
+            f"The posterior has {len(modes)} modes, and together the others carry {missed:.0%} as much mass as the "
+            "best one, which Laplace's "
+            'method leaves out; method="quadrature" does not.',
             BayesLSSVMWarning,
         )
     warn_of_tail(tail_of_gamma(request, mode.position, mode.log_mass))

@@ -121,12 +121,15 @@ def _cubic_shares(x: Array, nodes: Array) -> Array:
     return np.stack(columns, axis=1)
 
 
-def along_a_line(positions: Array, log_density: Array, conditionals: Conditionals, stretch: Stretch) -> Draw:
+def along_a_line(
+    positions: Array, conditionals: Conditionals, grid: Array, log_density: Array, stretch: Stretch
+) -> Draw:
     """Draws of (log μ, log ζ, log θ) from the marginal density of one kernel parameter and the conditionals.
 
-    Positions and density are in the coordinate of the rule's equal steps, from which `stretch` leads to log θ.
+    The density is given on a grid, of which the positions of the conditionals are a part; both are in the coordinate of
+    the rule's equal steps, from which `stretch` leads to log θ.
     """
-    quantile = inverse_cdf(positions, log_density)
+    quantile = inverse_cdf(grid, log_density)
     steps = np.diff(positions)
 
     def around(k: int) -> slice:

@@ -18,8 +18,9 @@ from ..log_mu import log_sum_exp
 
 _SMOOTH = 2.0  # each change at most the one before to this power; at corners and cut tails it is a share of it
 _SAFETY = 10.0
-_FAR = 100.0  # what a transform that falls more and more slowly can have more; on eight random problems up to 85
+_FAR = 100.0  # what a transform that falls more and more slowly can have more; on 40 random problems up to 32
 _HARDLY = 1e-6  # of a step, by which one may be longer
+_FINE = 16
 _FEWEST = 16  # values that have a transform to speak of
 
 
@@ -49,7 +50,8 @@ def aliased(log_values: Array) -> float:
     """The share of the integral that a rule on a grid of equal steps may err by, from the integrand's transform."""
     if len(log_values) < _FEWEST:
         return np.inf
-    sizes = np.abs(np.fft.rfft(np.exp(log_values - log_values.max())))
+    # zeros behind the values, so that the frequencies are as many as it takes to say where a part of them begins
+    sizes = np.abs(np.fft.rfft(np.exp(log_values - log_values.max()), _FINE * len(log_values)))
     sizes, n = sizes / sizes[0], len(sizes)
     before, last = float(sizes[n // 2 : 3 * n // 4].max()), float(sizes[7 * n // 8 :].max())
     # three times as far again as from the one to the other is twice the highest frequency

@@ -76,8 +76,8 @@ def _key_table(order: list[str], ladder: Ladder) -> Table:
         ("model", *(RUNGS[rung] for rung in shown)),
         tuple(Row(label(n), tuple(figure_of(ladder[rung].get(n), rung) for rung in shown)) for n in order),
         note="In nats, all constants kept. ± is a Monte-Carlo standard error, and for the composite design the "
-        "difference of two designs, which is no bound: both miss the same tails. A dash: not run at this size, or no "
-        "answer.",
+        "difference of two designs, which is not a bound, since both miss the same tails. A dash means that "
+        "the method was not run at this size or has no answer.",
     )
 
 
@@ -93,7 +93,7 @@ def _heat_map(order: list[str], ladder: Ladder, flips: Mapping[str, tuple[Flip, 
         + (
             "A frame marks the pairs for which the formula (5.2) changes the exact wording."
             if flips["mackay"]
-            else "For no pair does the formula (5.2) change the exact wording."
+            else "The formula (5.2) changes the exact wording of no pair."
         ),
     )
 
@@ -139,8 +139,8 @@ def _evidence_section(order: list[str], ladder: Ladder) -> Section:
                 alt="Forest plot of log evidences by each method minus the exact one, for "
                 + ", ".join(label(name) for name in order)
                 + "; the numbers are in the table below.",
-                caption="Left: the exact log evidence. Right: what each method adds to it or takes away, on a scale "
-                "that is linear up to ±0.01 nats and logarithmic beyond. Bars are three Monte-Carlo standard errors: "
+                caption="Left: the exact log evidence. Right: the error of each method, on a scale that is linear "
+                "up to ±0.01 nats and logarithmic beyond. Bars are three Monte-Carlo standard errors: "
                 "they should reach the line at zero. Closed forms have no error bars of their own.",
             ),
         ),
@@ -158,7 +158,7 @@ def _flip_section(flips: Mapping[str, tuple[Flip, ...]]) -> Section:
     found = [flip for own in flips.values() for flip in own]
     heading = "Where the wording changes"
     if not found:
-        return Section(heading, ("Every method gives every pair the words that the exact Bayes factor gives it.",))
+        return Section(heading, ("Every method gives every pair the same wording as the exact Bayes factor.",))
     rows = tuple(
         Row(
             f"{label(f.first)} against {label(f.second)}",
@@ -174,14 +174,14 @@ def _flip_section(flips: Mapping[str, tuple[Flip, ...]]) -> Section:
     )
     near = [f for f in found if f.rung in SAMPLED and f.within_error]
     explained = (
-        f"Of the sampled ones, {count(len(near), 'change')} within three standard errors of the exact value: the "
-        "border between two words happens to be there.",
+        f"Of the sampled ones, {count(len(near), 'change')} {'lies' if len(near) == 1 else 'lie'} within three "
+        "standard errors of the exact value, which happens to be near a border between two words.",
     )
     return Section(
         heading,
         (
-            "Kass and Raftery's words change at 1, 3 and 5 nats, so a small error changes the wording of a pair near a "
-            "border. The table lists every pair for which a method's words are not the exact ones.",
+            "Kass and Raftery's words change at 1, 3 and 5 nats, so a small error changes the wording of a pair "
+            "near a border. The table lists every pair for which a method's wording differs from the exact one.",
             *(explained if near else ()),
         ),
         tables=(Table("Changed words", ("pair", "method", "exact", "method's", "exact words", "its words"), rows),),
@@ -228,17 +228,18 @@ def _methods(result: StudyResult, ladder: Ladder) -> tuple[str, ...]:
         points,
         "Models: linear, K = xᵀz; polynomial 2 and 3, (1 + xᵀz/s)^p; RBF, exp(−|x − z|²/σ²); linear + RBF; "
         "a·linear + RBF, with the factor a free; polynomial 2 + RBF. The overall scale of a kernel is 1/μ.",
-        "Prior, the same on every rung: log μ, log ζ ~ Normal(0, 3²), every log parameter of a kernel ~ Normal(0, 1), "
-        "the bias flat. Inputs are standardised.",
+        "The prior is the same for every method: log μ, log ζ ~ Normal(0, 3²), every log parameter of a kernel ~ "
+        "Normal(0, 1), the bias flat. Inputs are standardised.",
         "The evidence (5.2) uses MacKay's error bars of log μ and log ζ at the mode of the evidence. The exact Hessian "
         "means Laplace's method at the mode of the posterior of μ and ζ. In both, the kernel's parameters are "
         "integrated out by a rule. Laplace over everything is one Gaussian for μ, ζ and the kernel's parameters.",
-        "Quadrature integrates over μ, ζ and up to two kernel parameters, and is refined until it stands still. The "
-        "composite design does so at a few kernels. Importance draws come from Student distributions at the modes, "
-        "with Pareto-smoothed weights. Collapsed NUTS samples the hyperparameters with weights and bias integrated "
-        "out; weight-space NUTS samples the weights too, and GP NUTS factorises the covariance at every step: programs "
-        f"of their own. Evidence comes from all three by warp-III bridge sampling. {BUDGET}"
-        + (f" By NUTS there is nothing for {joined(skipped)} at this size." if skipped else ""),
+        "Quadrature integrates over μ, ζ and up to two kernel parameters, and is refined until its result no "
+        "longer changes. The composite design does so at a few kernels. Importance draws come from Student "
+        "distributions at the modes, with Pareto-smoothed weights. Collapsed NUTS samples the hyperparameters "
+        "with weights and bias integrated out; weight-space NUTS samples the weights too, and GP NUTS factorises "
+        "the covariance at every step: these two are independent programs. Evidence comes from all three by "
+        f"warp-III bridge sampling. {BUDGET}"
+        + (f" NUTS was not run for {joined(skipped)} at this size." if skipped else ""),
         "Kass and Raftery (1995) call a log Bayes factor (in nats) below 1 not worth more than a bare mention, up to 3 "
         "positive, up to 5 strong and above that very strong. A change of sign within a bare mention is not counted as "
         "a flip.",

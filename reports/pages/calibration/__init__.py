@@ -22,17 +22,17 @@ INTRODUCTION = (
     "its posterior; over many simulated sets the answers must be uniform."
 )
 HOW = (
-    "log μ and log ζ come from Normal(0, 3²) and, where the kernel's width is free, log σ from Normal(0, 1). Inputs "
-    "are one fixed design of standard normal points in two dimensions; the kernel is RBF, with σ = 1.5 where it is "
-    "known. Targets are drawn from Normal(0, K/μ + I/ζ) by a Cholesky factor, so that the simulation shares no algebra "
-    "with the evidence. The bias is zero, which is exact: the evidence does not depend on it.",
+    "log μ and log ζ come from Normal(0, 3²) and, where the kernel's width is free, log σ from Normal(0, 1). "
+    "Inputs are one fixed design of standard normal points in two dimensions; the kernel is RBF, with σ = 1.5 "
+    "where it is known. Targets are drawn from Normal(0, K/μ + I/ζ) by a Cholesky factor, so the simulation "
+    "shares no algebra with the evidence. The bias is zero, which is exact: the evidence does not depend on it.",
     "The PIT is the posterior probability below the truth. The band of its empirical distribution function is "
     "simultaneous (Säilynoja, Bürkner and Vehtari, 2022); “in band” is at 5 % shared among the quantities of a method. "
     "100 sets or more are needed for a test.",
-    "Where level 2 has no mode (γ → 0 or ∞) the closed forms have no error bars; such sets are left out, which is fair "
-    "as it depends on the data alone. Sets whose chains of NUTS fail their checks have no draws and are left out too. "
-    "Repeated data have one truth for all sets: read the coverage there, which is the frequentist one. "
-    "docs/findings/calibration.md shows the study at full size, and says what it means.",
+    "Where level 2 has no mode (γ → 0 or ∞) the closed forms have no error bars; such sets are left out, which is "
+    "fair because it depends on the data alone. Sets whose chains of NUTS fail their checks have no draws and are "
+    "left out too. With repeated data all sets share one truth: the coverage there is the frequentist one. "
+    "docs/findings/calibration.md shows the study at full size and explains what it means.",
 )
 
 
@@ -132,8 +132,8 @@ def _nuts_section(results: Scenarios) -> Section:
                 figure_nuts(results),
                 "Empirical distribution functions of the ranks of NUTS draws minus the diagonal, for each quantity, "
                 "with the simultaneous 95 % band. " + exact_sentence(results, "nuts"),
-                "Ranks of the truth among draws of NUTS, as empirical distribution functions minus what they should "
-                "be. A sampler that is right stays in the grey band.",
+                "Ranks of the truth among draws of NUTS, as empirical distribution functions minus what they "
+                "should be. A correct sampler stays in the grey band.",
             ),
         ),
     )

@@ -31,6 +31,7 @@ LOOKS = {
     "hessian": Look(r"Hessian at $\mu_{\mathrm{MP}}, \zeta_{\mathrm{MP}}$", PURPLE, (0, (3, 1.5)), "^"),
     "mackay": Look("MacKay's error bars", VERMILION, (0, (1, 1)), "s"),
 }
+SHORT = {"quadrature": "exact", "laplace": "Laplace", "hessian": "Hessian", "mackay": "MacKay", "nuts": "NUTS"}
 BINS = 10
 
 
@@ -131,7 +132,7 @@ def figure_ranks(own: Mapping[str, Results], quantity: str = "log_mu") -> Figure
             axes.axhspan(low, high, color=PALE, linewidth=0)
             axes.axhline(len(pit) / BINS, color=GREY, linewidth=1.0)
             axes.stairs(counts, edges, color=LOOKS[method].colour if method in LOOKS else BLACK, linewidth=1.8)
-            axes.set_title(f"{method}\n{len(pit)} sets", loc="left")
+            axes.set_title(f"{SHORT.get(method, method)}\n{len(pit)} sets", loc="left")
             axes.set(xlim=(0.0, 1.0), xlabel="PIT")
             tallest = max(tallest, float(counts.max()), float(high))
             axes.set_xticks([0.0, 0.5, 1.0], ["0", "0.5", "1"])

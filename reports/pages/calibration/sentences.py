@@ -13,7 +13,7 @@ EXACT = ("quadrature", "nuts")
 METHODS = {
     "quadrature": "the exact posterior (quadrature)",
     "nuts": "NUTS",
-    "laplace": "Laplace's method with the prior in it",
+    "laplace": "Laplace's method with the prior",
     "hessian": "the Hessian's error bars",
     "mackay": "MacKay's error bars",
 }
@@ -31,9 +31,9 @@ Scenarios = Mapping[str, Mapping[str, Results]]
 
 
 RULE = (
-    f"Looks at intervals of {CLAIMED} of log μ and log ζ from MacKay's error bars. Holds where none of them covers "
-    "clearly less than claimed (Wilson's 95 % limits), with care where the lowest coverage is at least 75 %, fails "
-    "otherwise."
+    f"Looks at the {CLAIMED} intervals of log μ and log ζ from MacKay's error bars. Holds where none of them "
+    "covers clearly less than claimed (Wilson's 95 % limits), with care where the lowest coverage is at least 75 "
+    "%, fails otherwise."
 )
 POOR = 0.75
 
@@ -132,7 +132,7 @@ def _closed(results: Scenarios, method: str) -> str:
         ]
         lost = rows["log_mu"].failures / rows["log_mu"].n
         none = f" (and {100 * lost:.0f} % of the sets have no mode)" if lost else ""
-        parts.append(f"{' and of '.join(shares)} of the sets with a {SCENARIOS[scenario].title}{none}")
+        parts.append(f"{' and '.join(shares)} of the sets with a {SCENARIOS[scenario].title}{none}")
     if not parts:
         return ""
     return (

@@ -10,6 +10,15 @@ from validation.studies.calibration import SCENARIOS, QuantityRow, Results, rows
 
 from .sentences import NAMES, Scenarios, capital, coverage_at, share
 
+CALLED = {
+    "quadrature": "exact (quadrature)",
+    "laplace": "Laplace's method with the prior",
+    "hessian": "Hessian's error bars",
+    "mackay": "MacKay's error bars",
+    "nuts": "NUTS",
+}
+"""Methods as the tables call them."""
+
 
 def key_table(results: Scenarios) -> Table:
     """Coverage of 90 % intervals by scenario and method."""
@@ -22,7 +31,12 @@ def key_table(results: Scenarios) -> Table:
             found = {row.quantity: row for row in rows_of(one)}
             cells = [share(coverage_at(found[q].coverage)) if q in found and found[q].coverage else "–" for q in shown]
             lost = found["log_mu"].failures / found["log_mu"].n
-            rows.append(Row("  " + method, (f"{100 * lost:.0f} %" if lost else "0", _in_band(found.values()), *cells)))
+            rows.append(
+                Row(
+                    "  " + CALLED.get(method, method),
+                    (f"{100 * lost:.0f} %" if lost else "0", _in_band(found.values()), *cells),
+                )
+            )
     header = ("intervals of 90 %", "no posterior", "in band", *(NAMES[name] for name in shown))
     note = (
         "Share of the sets with a posterior whose central 90 % interval contains the truth, with Wilson's 95 % limits. "
@@ -40,7 +54,7 @@ def quantity_table(scenario: str, own: Mapping[str, Results]) -> Table:
     """Every quantity of every method: tests and coverage."""
     rows: list[Row] = []
     for method, one in own.items():
-        rows.append(Row(method))
+        rows.append(Row(CALLED.get(method, method)))
         rows += [Row("  " + NAMES[row.quantity].replace("`", ""), _tested(row)) for row in rows_of(one)]
     header = ("", "KS p", "χ² p", "band p", "50 %", "80 %", "90 %", "95 %", "90 %, all")
     note = "p-values are not adjusted. “90 %, all”: sets without a posterior count as not covered."

@@ -158,8 +158,8 @@ def distance_table(result: StudyResult) -> Table:
         "Distances of sampled figures from quadrature",
         ("chains", "rows", "least ESS", "farthest (s.e.)", "which", "checks passed"),
         tuple(rows),
-        f"Up to {STANDARD_ERRORS:g} standard errors is agreement; among so many figures a larger distance can be "
-        "chance, and one beyond 4 fails a check.",
+        f"Up to {STANDARD_ERRORS:g} standard errors is agreement; among so many figures a larger distance can "
+        "arise by chance, and one beyond 4 fails a check.",
     )
 
 
@@ -174,9 +174,9 @@ def _forest_picture(bars: tuple[Bars, ...]) -> Picture:
         f"{len(narrow)} of {len(bars)} kernels."
     )
     caption = (
-        "Bars are one standard deviation to either side of the mean (for MacKay and the Hessian: of the mode). The "
-        "grey band is the exact one: a bar that fills it is right, a shorter one is too confident, and one that is "
-        "shifted is biased. Arrows mark bars that go on beyond the frame."
+        "Bars are one standard deviation to either side of the mean (for MacKay and the Hessian: of the mode). "
+        "The grey band is the exact one: a bar that fills it is right, a shorter one is too confident, and one "
+        "that is shifted is biased. Arrows mark bars that extend beyond the frame."
     )
     return Picture("forest", forest(bars), alt, caption)
 
@@ -187,9 +187,9 @@ def _pairs_picture(bars: tuple[Bars, ...]) -> Picture:
         "the exact density and the ellipses of MacKay's formulas and of the Hessian."
     )
     caption = (
-        "Contours and ellipses hold 39 % and 86 % of their mass, as one and two standard deviations of a Gaussian in "
-        "the plane do. Where the solid contours are no ellipses (tails to one side, two hills) no Gaussian can be "
-        "right."
+        "Contours and ellipses enclose 39 % and 86 % of their mass, as one and two standard deviations of a "
+        "Gaussian in the plane do. Where the solid contours are not ellipses (a one-sided tail, two peaks), no "
+        "Gaussian can be right."
     )
     return Picture("pairs", pairs(bars), alt, caption)
 
@@ -225,8 +225,8 @@ def _arviz_section(result: StudyResult, bars: tuple[Bars, ...]) -> tuple[Section
             "arviz-forest",
             arviz_forest(bars),
             "ArviZ's forest plot of the draws of collapsed NUTS, with the bars of MacKay, the Hessian and quadrature.",
-            "The upper line of each row is ArviZ's, of draws: thick 68 %, thin 95 %. Below it stand MacKay's bar, the "
-            "Hessian's and the exact one, of one and two standard deviations.",
+            "The upper line of each row is ArviZ's summary of the draws: thick 68 %, thin 95 %. Below it are "
+            "MacKay's bar, the Hessian's and the exact one, of one and two standard deviations.",
         ),
         Picture(
             "arviz-pair",
@@ -242,7 +242,7 @@ def _arviz_section(result: StudyResult, bars: tuple[Bars, ...]) -> tuple[Section
                 f"ess-{cell.cell.key}",
                 effective_sizes(cell),
                 f"Effective sample sizes at the quantiles of each parameter, {label}.",
-                f"{label}: effective draws for each quantile. The line is the 400 that ArviZ asks for.",
+                f"{label}: effective draws for each quantile. The line marks the 400 that ArviZ recommends.",
             )
         )
         energy = energies(cell)
@@ -289,8 +289,8 @@ def methods(result: StudyResult) -> tuple[str, ...]:
         "Priors: log μ and log ζ ~ Normal(0, 3), log σ ~ Normal(0, 1) where it is free, the bias flat. Inputs are "
         "standardised. Permuted targets keep the kernel and the class frequencies and destroy the signal (seed 0).",
         "MacKay: σ_logμ|D = √(2/(γ_eff − 1)) and σ_logζ|D = √(2/(N − γ_eff)) at the evidence's mode, without the "
-        "prior. Hessian: the inverse of minus the Hessian of the log posterior at its highest mode. Exact: moments by "
-        "quadrature, which refines itself until its log evidence stands still.",
+        "prior. Hessian: the inverse of minus the Hessian of the log posterior at its highest mode. Exact: "
+        "moments by quadrature, which is refined until its log evidence no longer changes.",
         "Monte-Carlo standard errors come from effective sample sizes: of the mean, of the squared deviations for a "
         "standard deviation, and of its influence function for a correlation."
         + (f" {lengths}, after warm-up." if lengths else ""),

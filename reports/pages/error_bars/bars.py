@@ -158,7 +158,7 @@ def answer(result: StudyResult) -> Answer:
     right = {m: of - sum(len(off(bars, m, p)) for p in ("log_mu", "log_zeta")) for m in ("mackay", "hessian")}
     points = [f"The Hessian, which needs no integration either, gets {right['hessian']} of {of} right."]
     if wrong := off(bars, "mackay", "log_mu"):
-        points.insert(0, f"MacKay's bar of log μ is wrong for {joined([b.label for b in wrong])}.")
+        points.insert(0, f"MacKay's error bar of log μ is wrong for {joined([b.label for b in wrong])}.")
     figures = sampled_figures(result)
     if figures:
         beyond = sum(abs(f.z) > STANDARD_ERRORS for f in figures)
@@ -234,7 +234,7 @@ def _correlations_sentence(bars: tuple[Bars, ...]) -> str:
         f"{number(value, '+.2f')}, of {names} for {where.label}"
     )
     by_hessian = where.hessian["correlation"][pair]
-    return said + (f" (the Hessian says {number(by_hessian, '+.2f')})." if by_hessian is not None else ".")
+    return said + (f" ({number(by_hessian, '+.2f')} by the Hessian)." if by_hessian is not None else ".")
 
 
 def _sampling_sentence(result: StudyResult) -> str:

@@ -172,9 +172,10 @@ def _occam_picture(curve: Ladder) -> Picture:
         occam(curve),
         "Two plots along the kernel width. Above, best fit and evidence, each minus its maximum. Below, the log Occam "
         "factor: MacKay's parts for μ and ζ, their sum, the Hessian's and the exact one.",
-        "log evidence = best fit + log Occam factor. MacKay's part for μ depends on γ_eff − 1 alone and the one for ζ "
-        "on N − γ_eff: the more parameters are well determined, the more is paid for μ. Where the exact factor leaves "
-        "MacKay's, the posterior is not the Gaussian that he assumes. Grey: widths that matter, as above.",
+        "log evidence = best fit + log Occam factor. MacKay's part for μ depends on γ_eff − 1 alone and the one "
+        "for ζ on N − γ_eff: the more parameters are well determined, the more μ costs. Where the exact factor "
+        "departs from MacKay's, the posterior is not the Gaussian that he assumes. Grey: widths that matter, as "
+        "above.",
     )
 
 
@@ -191,8 +192,8 @@ def _modes_section(result: StudyResult) -> tuple[Section, ...]:
         "modes",
         modes(found),
         f"Evidence and posterior over log γ at {len(found)} widths; {counts}.",
-        f"Along γ = ζ/μ: {counts}. Squares mark the maxima of the evidence. The formula (5.2) uses the highest alone "
-        "and misses the mass of a second hill or a long tail.",
+        f"Along γ = ζ/μ: {counts}. Squares mark the maxima of the evidence. The formula (5.2) uses the highest "
+        "alone and misses the mass of a second peak or of a long tail.",
     )
     return (Section("Modes along γ", pictures=(picture,)),)
 
@@ -215,12 +216,13 @@ def methods(result: StudyResult) -> tuple[str, ...]:
         "RBF kernel K = exp(−d²/σ²) on standardised inputs; log μ and log ζ ~ Normal(0, 3), the bias flat, all "
         f"constants kept. The curve has {len(curve.sigma)} widths from {curve.sigma.min():g} to {curve.sigma.max():g}."
         + (f" Of the data, {rows} rows spread evenly over the targets are used." if rows else ""),
-        "Best fit: log p(D | μ_MP, ζ_MP, σ). The formula (5.2) multiplies it by σ_logμ|D σ_logζ|D / (σ_logμ σ_logζ), "
-        "posterior over prior widths: by MacKay's formulas (none wider than the prior; its maximum is that of (5.3)), "
-        "or by the determinant of the exact Hessian. Laplace's method with the prior expands the posterior itself at "
-        "its highest mode. Importance sampling draws from Student distributions at the modes, with Pareto-smoothed "
-        "weights. Quadrature integrates over log μ and log γ, and refines itself until it stands still.",
-        "The width of each method comes from a scan of log σ and Brent's method about its best, not from the curve's "
-        "grid (importance sampling with one seed throughout)."
+        "Best fit: log p(D | μ_MP, ζ_MP, σ). The formula (5.2) multiplies it by σ_logμ|D σ_logζ|D / (σ_logμ "
+        "σ_logζ), posterior over prior widths: by MacKay's formulas (none wider than the prior; its maximum is "
+        "that of (5.3)), or by the determinant of the exact Hessian. Laplace's method with the prior expands the "
+        "posterior itself at its highest mode. Importance sampling draws from Student distributions at the modes, "
+        "with Pareto-smoothed weights. Quadrature integrates over log μ and log γ, and is refined until its "
+        "result no longer changes.",
+        "The width of each method comes from a scan of log σ and Brent's method around its best point, not from "
+        "the curve's grid (importance sampling with one seed throughout)."
         + (f" Bridge sampling: {lengths}. {BUDGET}" if lengths else ""),
     )

@@ -21,16 +21,17 @@ INTRODUCTION = (
     "the width in between without a test set. Move the slider and watch it do so."
 )
 METHODS = (
-    "Every stop of the slider was computed beforehand, at that width; numbers are not interpolated. Only the pictures "
-    "glide from one stop to the next.",
-    f"log μ and log ζ have the prior Normal(0, {PRIOR.mu.width:g}²) in every approximation. Contours hold 50, 90 and "
-    "99 % of the exact posterior, ellipses 90 % of each Gaussian. The Gaussians of (5.2) stand at the mode of the "
-    "evidence and do not see where the prior has its centre; Laplace's method does, at the mode of the posterior.",
+    "Every stop of the slider was computed beforehand, at that width; numbers are not interpolated. Only the "
+    "movement of the pictures from one stop to the next is interpolated.",
+    f"log μ and log ζ have the prior Normal(0, {PRIOR.mu.width:g}²) in every approximation. Contours enclose 50, "
+    "90 and 99 % of the exact posterior, ellipses 90 % of each Gaussian. The Gaussians of (5.2) are centred at "
+    "the mode of the evidence and ignore where the prior is centred; Laplace's method uses the mode of the "
+    "posterior, which includes the prior.",
     "The map shows what BayesianLSSVC (for real targets BayesianLSSVR) predicts with the kernel fixed at that width, "
     "the same prior, and its default calibration. Inputs are standardised.",
     "The parts of the log evidence are those of levels 1 to 3: fit −ζE_D + (N/2) log(ζ/2π), Occam factors of the "
-    "weights −μE_W − ½ Σ log(1 + γλ_i) and of the bias ½ log(2π/Nζ), then the Occam factors of μ and ζ in (5.2), and "
-    "what these leave of the exact integral.",
+    "weights −μE_W − ½ Σ log(1 + γλ_i) and of the bias ½ log(2π/Nζ), then the Occam factors of μ and ζ in (5.2), "
+    "and the difference that remains from the exact integral.",
 )
 
 
@@ -108,6 +109,7 @@ def _picture(result: StudyResult) -> Picture:
         three_widths(result),
         "Log evidence against the kernel's width, and at three widths the posterior of log mu and log zeta and the map "
         "of predictions.",
-        "Above: log evidence, and the errors of the approximations. Middle: the exact posterior (contours of 50, 90 "
-        "and 99 %) with the ellipses (90 %) that the closed forms put in its place. Below: what each width predicts.",
+        "Above: log evidence, and the errors of the approximations. Middle: the exact posterior (contours of 50, "
+        "90 and 99 %) with the 90 % ellipses by which the closed forms replace it. Below: what each width "
+        "predicts.",
     )

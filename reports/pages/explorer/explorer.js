@@ -36,7 +36,7 @@
     const formula = Number(size) === 0 ? " MacKay's formula (5.2) gives the log evidence to a hundredth of a nat"
       : ` MacKay's formula (5.2) puts the log evidence ${size} nats too ${off < 0 ? "low" : "high"}`;
     const share = DATA.posterior[i].covered.mackay;
-    const ellipse = share === undefined ? "." : `; its 90 % ellipse holds ${(100 * share).toFixed(0)} % of the exact posterior.`;
+    const ellipse = share === undefined ? "." : `; its 90 % ellipse contains ${(100 * share).toFixed(0)} % of the exact posterior.`;
     return verdict + uses + (DATA.status[i] === "interior" ? formula + ellipse : ` ${DATA.words[DATA.status[i]]}`);
   }
 

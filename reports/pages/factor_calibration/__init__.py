@@ -24,15 +24,15 @@ HOW = (
     "Inputs are standard normal: three for ARD against RBF, one for RBF against Matérn 3/2, two for RBF against "
     "linear. log μ ~ Normal(0, 1), log ζ ~ Normal(2, 1); log parameters of the kernels have the priors of `compare`. "
     "Targets are f ~ Normal(0, K/μ) with noise of variance 1/ζ.",
-    "“maximised” is the largest evidence over the kernel's parameters at μ_MP and ζ_MP; “MacKay (5.2)” adds MacKay's "
-    "error bars over the prior's widths, as `compare` does with maximised parameters. “Hessian” is Laplace's method "
-    "over μ and ζ with their prior, at the best kernel parameters, which are not paid for. “Laplace” is Laplace's "
-    "method over the kernel's parameters too, at the best mode. “integrated” is `compare`: quadrature over μ and ζ, a "
-    "lattice or importance sampling over the kernel's parameters. “sampled” is NUTS on the Gaussian process of "
-    "`models` with bridge sampling, on some of the sets with the fewest points.",
-    "Spiegelhalter's z compares the Brier score with what the probabilities themselves promise of it. Kernel "
-    "parameters are searched as the library does, from several starts: an optimum that it misses is part of what a "
-    "closed form loses.",
+    "“maximised” is the largest evidence over the kernel's parameters at μ_MP and ζ_MP; “MacKay (5.2)” adds "
+    "MacKay's error bars over the prior's widths, as `compare` does with maximised parameters. “Hessian” is "
+    "Laplace's method over μ and ζ with their prior, at the best kernel parameters, without an Occam factor for "
+    "them. “Laplace” is Laplace's method over the kernel's parameters too, at the best mode. “integrated” is "
+    "`compare`: quadrature over μ and ζ, a lattice or importance sampling over the kernel's parameters. “sampled” "
+    "is NUTS on the Gaussian process of `models` with bridge sampling, on some of the sets with the fewest points.",
+    "Spiegelhalter's z compares the Brier score with its expected value if the probabilities are right. Kernel "
+    "parameters are searched as the library does, from several starts: an optimum that is missed counts against "
+    "the closed form.",
 )
 
 
@@ -52,15 +52,16 @@ def page(result: StudyResult) -> Page:
         figure_reliability(found),
         "Reliability diagrams, one row a pair of kernels and one column a method: the share of sets that come from the "
         "first kernel against the mean P(H | D) of five bins, with the diagonal.",
-        "Share of sets from the first kernel against its P(H | D), in five bins, with 90 % intervals. On the diagonal "
-        "a method is calibrated. Red squares: further off than chance allows. A grey panel has no numbers.",
+        "Share of sets from the first kernel against its P(H | D), in five bins, with 90 % intervals. On the "
+        "diagonal a method is calibrated. Orange squares are further off than chance allows. A grey panel has no "
+        "data.",
     )
     factors = Picture(
         "factors",
         figure_factors(found),
         "Scatter plots of the log odds of each closed form against those of the integrated evidence.",
-        "Log posterior odds of the first kernel, closed forms against integrated ones; blue dots are sets from the "
-        "first kernel, red crosses from the second. Values beyond ±8 are drawn there.",
+        "Log posterior odds of the first kernel, closed forms against integrated ones; blue dots are sets from "
+        "the first kernel, orange crosses from the second. Values beyond ±8 are drawn at ±8.",
     )
     return Page(
         answer=answer(found),

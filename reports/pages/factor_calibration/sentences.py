@@ -32,8 +32,8 @@ def answer(found: Found) -> Answer:
     exact, closed = (together([own[name] for own in found.values()]) for name in ("integrated", "mackay"))
     verdict = {
         "holds": "Bayes factors are calibrated, by the papers' formula as well as with everything integrated out.",
-        "with care": "Bayes factors can be taken at their word only if the kernels' parameters are integrated out; by "
-        "the papers' formula they are overconfident.",
+        "with care": "Bayes factors can be taken at face value only if the kernels' parameters are integrated "
+        "out; by the papers' formula they are overconfident.",
         "fails": "Bayes factors are not calibrated here, even with everything integrated out.",
     }[badge(good, papers)]
     points = [
@@ -74,7 +74,7 @@ def _of_pair(pair: str, own: dict[str, Outcomes]) -> str:
     good = [NAMES[name] for name, part in own.items() if part.calibrated]
     bad = [f"{NAMES[name]} ({_zs(part)})" for name, part in own.items() if not part.calibrated]
     said = f"{PAIRS[pair].label}, {len(own['integrated'].first)} sets: "
-    said += f"calibrated as far as these sets tell: {joined(good)}" if good else "no method is calibrated"
+    said += f"calibrated as far as these sets can tell: {joined(good)}" if good else "no method is calibrated"
     return said + (f"; not calibrated: {joined(bad)}." if bad else ".")
 
 
@@ -92,8 +92,12 @@ def _sure(found: Found) -> str:
         sure = whole.promised >= SURE
         if sure.any():
             wrong, due = float(np.mean(~whole.right[sure])), float(np.mean(1.0 - whole.promised[sure]))
-            parts.append(f"{NAMES[name]} is wrong in {100 * wrong:.1f} % (it says {100 * due:.1f} %)")
-    return f"Of the sets on which it says P(H | D) ≥ {SURE:g}, {joined(parts)}." if parts else "No method is ever sure."
+            parts.append(f"{NAMES[name]} is wrong in {100 * wrong:.1f} % (it claims {100 * due:.1f} %)")
+    return (
+        f"Of the sets on which it gives P(H | D) ≥ {SURE:g}, {joined(parts)}."
+        if parts
+        else f"No method ever gives P(H | D) ≥ {SURE:g}."
+    )
 
 
 def _scores(found: Found) -> tuple[str, ...]:
@@ -102,7 +106,7 @@ def _scores(found: Found) -> tuple[str, ...]:
         pairs = [own for own in found.values() if name in own]
         gap, error = loss(together([own[name] for own in pairs]), together([own["integrated"] for own in pairs]))
         said.append(f"{NAMES[name]} {number(gap, '+.3f')} ± {error:.3f}")
-    return (f"Mean log P(true kernel | D) beside that of the integrated evidence, in nats a set: {joined(said)}.",)
+    return (f"Mean log P(true kernel | D) minus that of the integrated evidence, in nats per set: {joined(said)}.",)
 
 
 def _sampled(found: Found) -> tuple[str, ...]:
@@ -112,8 +116,9 @@ def _sampled(found: Found) -> tuple[str, ...]:
         return ()
     every = np.concatenate(gaps)
     return (
-        f"On {len(every)} sets with the fewest points NUTS with bridge sampling was run too: its log Bayes factors "
-        f"differ from the integrated ones by {np.median(every):.3f} nats at the median and {every.max():.2f} at most.",
+        f"On {len(every)} sets with the fewest points NUTS with bridge sampling was run as well: its log Bayes "
+        f"factors differ from the integrated ones by {np.median(every):.3f} nats at the median and "
+        f"{every.max():.2f} at most.",
     )
 
 
@@ -121,6 +126,6 @@ def not_calibrated(found: Found) -> str:
     """What the figures of the key table mean."""
     return (
         f"A method is called calibrated where neither z is beyond ±{BEYOND:g}. z of the score is Spiegelhalter's, "
-        "positive where a method is surer than it should be; z of the share is positive where the first kernel is true "
-        "more often than promised."
+        "positive where a method is more confident than it should be; z of the share is positive where the first "
+        "kernel is true more often than promised."
     )

@@ -27,9 +27,9 @@ def key_table(found: Found) -> Table:
         "z of the share",
         f"wrong at P ≥ {SURE:g}",
         "mean log P(true)",
-        "less integrated",
+        "minus integrated",
     )
-    return Table("What was promised, and what came", header, tuple(rows), not_calibrated(found))
+    return Table("Promised and observed accuracy", header, tuple(rows), not_calibrated(found))
 
 
 def _cells(part: Outcomes, exact: Outcomes) -> tuple[str, ...]:
@@ -60,5 +60,8 @@ def table_by_n(found: Found) -> Table:
             cells = (f"{int(here.sum())}", number(float(exact.log_scores[here].mean()), ".3f"))
             rows.append(Row(f"  N = {n}", cells + tuple(f"{number(gap, '+.3f')} ± {error:.3f}" for gap, error in lost)))
     header = ("", "sets", "integrated", *(NAMES[name] for name in names))
-    note = "Mean log P(true kernel | D) of the integrated evidence, and of the others less that, with standard errors."
+    note = (
+        "Mean log P(true kernel | D) of the integrated evidence, and the differences of the other methods from "
+        "it, with standard errors."
+    )
     return Table("Log scores by the number of points", header, tuple(rows), note)

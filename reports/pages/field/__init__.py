@@ -31,19 +31,20 @@ def methods_text() -> tuple[str, ...]:
     """How it was done."""
     rules = ", ".join(f'{name}="{value}"' for name, value in papers_parameters().items())
     return (
-        "Data: sets of the KEEL repository and sets that the library ships. Columns of text become indicators; of "
-        f"more than {MOST_ROWS} rows a stratified sample of so many is taken. A repeat shuffles the rows into three "
-        "stratified folds, and each is tested by a model of the two others. Rows are the same for all methods, and "
-        "each method standardises inputs on its training rows.",
-        f"{title(REFERENCE)}: `BayesianLSSVC()`. Papers' rules: `BayesianLSSVC({rules})`. Logistic regression: C by "
-        "cross-validated log loss. SVC: C and width by accuracy on a grid of 5 × 5 in five folds, then Platt's map "
-        "from three. GPC: Laplace's approximation, RBF kernel by marginal likelihood, one class against the rest. "
-        "Random forest: 300 trees with two rows in a leaf or more. Gradient boosting: by histograms, as it comes. All "
-        "rivals but neo-ls-svm are scikit-learn's.",
-        "Probabilities below 10⁻⁶ count as that. Scores are means over all rows and over repeats; the Brier score runs "
-        "from 0 to 2; ECE has ten bins of confidence and a jackknife error over folds. Average ranks are compared by "
-        "Friedman's and Nemenyi's tests (Demšar, 2006). Standard errors of differences on a set are over paired rows; "
-        "repeats share all rows and folds most training rows, so that errors for new data of the same kind are larger.",
+        "Data: sets of the KEEL repository and sets that the library ships. Columns of text become indicators; "
+        f"from sets of more than {MOST_ROWS} rows a stratified sample of that size is taken. A repeat shuffles the "
+        "rows into three stratified folds, and each fold is predicted by a model of the other two. Rows are the "
+        "same for all methods, and each method standardises inputs on its training rows.",
+        f"{title(REFERENCE)}: `BayesianLSSVC()`. Papers' rules: `BayesianLSSVC({rules})`. Logistic regression: C "
+        "by cross-validated log loss. SVC: C and width by accuracy on a grid of 5 × 5 in five folds, then Platt's "
+        "map from three. GPC: Laplace's approximation, RBF kernel by marginal likelihood, one class against the "
+        "rest. Random forest: 300 trees with two rows in a leaf or more. Gradient boosting: by histograms, with "
+        "its defaults. All rivals but neo-ls-svm are scikit-learn's.",
+        "Probabilities below 10⁻⁶ are raised to 10⁻⁶. Scores are means over all rows and over repeats; the Brier "
+        "score runs from 0 to 2; ECE has ten bins of confidence and a jackknife error over folds. Average ranks "
+        "are compared by Friedman's and Nemenyi's tests (Demšar, 2006). Standard errors of differences on a set "
+        "are over paired rows; repeats share all rows and folds most training rows, so errors for new data of the "
+        "same kind are larger.",
     )
 
 
@@ -92,9 +93,9 @@ def _critical(field: Field) -> Picture:
         "ranks",
         figure_critical(field),
         f"Average ranks of {len(field.complete)} methods over {len(field.sets)} data sets, in log loss and in "
-        "accuracy, with bars over methods that are not told apart.",
+        "accuracy, with bars over methods that cannot be told apart.",
         "Average ranks, 1 the best. Methods under one grey bar differ by less than the critical difference of "
-        "Nemenyi's test at 5 %: over these sets they are not told apart.",
+        "Nemenyi's test at 5 %: these sets cannot tell them apart.",
     )
 
 
@@ -104,8 +105,9 @@ def _ratios(field: Field) -> Picture:
         figure_ratios(field),
         f"Log loss of {title(REFERENCE)} over that of the better plain alternative, one mark a data set, losses on "
         "top.",
-        f"Each row is a data set. Right of 1 the default loses (orange), left of 1 it wins (blue); the dashed line is "
-        f"{WITHIN:.2f}. Bars are two standard errors over paired rows; open squares are not clear.",
+        "Each row is a data set. Right of 1 the default loses (orange), left of 1 it wins (blue); the dashed line "
+        f"is {WITHIN:.2f}. Bars are two standard errors over paired rows; open squares are differences that are "
+        "not clear.",
     )
 
 

@@ -114,9 +114,9 @@ def _ratio(field: Field, rivals: Sequence[str], which: str) -> str:
     found = against(field, best)
     side = "below" if found.ratio < 1.0 else "above"
     return (
-        f"Its geometric mean log loss is {100.0 * abs(1.0 - found.ratio):.0f} % {side} that of {title(best)}, the best "
-        f"of {which}: it wins on {sets(found.wins)} and loses on {found.losses}, clearly on {found.clear_wins} and "
-        f"{found.clear_losses}."
+        f"Its geometric mean log loss is {100.0 * abs(1.0 - found.ratio):.0f} % {side} that of {title(best)}, the "
+        f"best of {which}: it wins on {sets(found.wins)} (clearly on {found.clear_wins}) and loses on "
+        f"{found.losses} (clearly on {found.clear_losses})."
     )
 
 
@@ -156,7 +156,7 @@ def calibration(field: Field) -> str:
     said = f"Its calibration error (ECE) is {ece:.3f} ± {number(error, '.3f')} on average"
     if field.rivals:
         best = min(field.rivals, key=lambda m: mean_ece(field, m)[0])
-        said += f", the smallest of a rival {mean_ece(field, best)[0]:.3f} ({title(best)})"
+        said += f", that of the best rival {mean_ece(field, best)[0]:.3f} ({title(best)})"
     return f"{said}. It is worse than the base rate on {f'{sets(len(worse))}: {joined(worse)}' if worse else 'no set'}."
 
 
@@ -168,9 +168,9 @@ def papers(field: Field) -> str:
     if found.wins == found.losses == 0:
         return "The defaults are the papers' rules here."
     return (
-        f"The papers' rules have {1.0 / found.ratio:.2f} times the default's log loss (geometric mean); the default is "
-        f"better on {sets(found.wins)} and worse on {found.losses}, clearly on {found.clear_wins} and "
-        f"{found.clear_losses}."
+        f"The papers' rules have {1.0 / found.ratio:.2f} times the default's log loss (geometric mean); the "
+        f"default is better on {sets(found.wins)} (clearly on {found.clear_wins}) and worse on {found.losses} "
+        f"(clearly on {found.clear_losses})."
     )
 
 
@@ -187,7 +187,9 @@ def left_out(field: Field, result: StudyResult) -> tuple[str, ...]:
     """Remarks on data sets and methods that are not in the tables, and on those that are not in the ranks."""
     said = list(field.partial[:5])
     if result.size != "full":
-        said.append(f"This is the size {result.size!r}: a part of the data sets and methods. `--full` has all.")
+        said.append(
+            f"This is the size {result.size!r}, with only some of the data sets and methods. `--full` runs all of them."
+        )
     else:
         absent = [name for name in (*BALANCED, *IMBALANCED) if name not in field.sets]
         if absent:

@@ -91,8 +91,8 @@ def group_table(field: Field) -> Table:
         "Log loss by group of data sets",
         ("", *(f"{name} ({own.sum()})" for name, own in there.items())),
         tuple(rows),
-        "Geometric means; in brackets the number of sets. Ratios of tiny losses weigh as much as any other in such a "
-        "mean: the last column leaves out sets that are all but solved.",
+        "Geometric means; in brackets the number of sets. Ratios of tiny losses count as much as any other in "
+        "such a mean: the last column leaves out sets that are all but solved.",
     )
 
 
@@ -137,7 +137,7 @@ def yardstick_table(field: Field) -> Table:
         f"{title(REFERENCE)} against {the_better(field)}",
         ("", "rows, inputs, classes", "log loss", "the better one", "its log loss", "ratio", "difference", ""),
         rows,
-        f"Losses stand first, wins last. Differences have standard errors over paired rows; a loss of more than "
+        "Losses come first, wins last. Differences have standard errors over paired rows; a loss of more than "
         f"{WITHIN:.2f} times the better one is marked ✗.",
     )
 

@@ -27,8 +27,9 @@ INTRODUCTION = (
     "Gaussian."
 )
 HOW = (
-    "Everything is in unconstrained parameters: positive ones by their logarithm, simplices by breaking a stick, "
-    "ordered ones by the logarithms of their gaps, with the Jacobian. Modes are looked for from ten starts.",
+    "Everything is in unconstrained parameters: positive ones by their logarithm, simplices by stick-breaking, "
+    "ordered ones by the logarithms of their gaps, with the Jacobian. Modes are searched for from ten starting "
+    "points.",
     "Truth: regressions, the autoregression and the eight schools have a Gaussian integral over all parameters but "
     "one, and the trapezoidal rule over its logarithm; the others have the warp-III bridge on all reference draws.",
     "With third and fourth derivatives g of the log density in coordinates that make minus its Hessian the unit "
@@ -62,8 +63,8 @@ def page(result: StudyResult) -> Page:
         figure_predictors(posteriors),
         "Four scatter plots on a common logarithmic axis of the size of Laplace's error: against the next term of "
         "the expansion, where points follow the diagonal, against the largest skewness, and against two k̂.",
-        "Each mark is a posterior. Dotted lines: half a nat, and 0.7 for k̂. On the solid line the next term is "
-        "the error. Values below 0.001 are drawn there.",
+        "Each mark is a posterior. Dotted lines: half a nat, and 0.7 for k̂. On the solid line the next term "
+        "equals the error. Values below 0.001 are drawn at 0.001.",
     )
     sections = [
         Section("What predicts the error", tables=(correlation_table(posteriors),)),
@@ -74,7 +75,7 @@ def page(result: StudyResult) -> Page:
             "bridge",
             figure_bridge(posteriors),
             "Histogram of the z-scores of bridge sampling on single chains, with the standard normal density.",
-            "Bridge sampling on each chain of 1000 reference draws. Values beyond ±4.2 are drawn there.",
+            "Bridge sampling on each chain of 1000 reference draws. Values beyond ±4.2 are drawn at ±4.2.",
         )
         sections.append(Section("Bridge sampling from a tenth of the draws", pictures=(shown,)))
     return Page(

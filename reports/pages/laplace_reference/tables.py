@@ -48,8 +48,11 @@ def rule_table(posteriors: Sequence[Posterior]) -> Table:
     kinds = ([p for p in posteriors if p.kind == "reference"], posteriors)
     rows = [Row(rule.name, tuple(cell for own in kinds for cell in _counts(confusion(rule, own)))) for rule in RULES]
     header = ("warning", "references: caught", "false alarms", "all: caught", "false alarms")
-    note = "Caught, of those whose Laplace error exceeds 0.5 nats; false alarms, of the others. No limit was set here."
-    return Table("Which warning tells", header, tuple(rows), note)
+    note = (
+        "Caught, of those whose Laplace error exceeds 0.5 nats; false alarms, of the others. No threshold was "
+        "chosen on these posteriors."
+    )
+    return Table("Which warning works", header, tuple(rows), note)
 
 
 def _counts(found: Confusion) -> tuple[str, str]:
@@ -63,5 +66,5 @@ def correlation_table(posteriors: Sequence[Posterior]) -> Table:
         Row(words, tuple(number(rank_correlation(figure, own), ".2f") for own in kinds))
         for figure, words in FIGURES.items()
     )
-    header = ("figure", "references", "all")
+    header = ("diagnostic", "references", "all")
     return Table("Rank correlation with the size of Laplace's error", header, rows, "Spearman's. No draws are needed.")

@@ -29,9 +29,9 @@ HOW = (
     "beyond 3 standard deviations of Laplace's Gaussian. Predictions are means and standard deviations at data and "
     "midpoints of pairs, plug-in against integrated. A set without a mode of level 2, or whose evidence gains less "
     "than 2 nats over noise, is not trusted, as `bayes_lssvm.trust` grades it.",
-    "Shares come from the number of sets that the diagnostics list: 10 sets tell 90 % from 60 %, 40 sets tell it "
-    "from 77 %. The fit with a wrong width is shown up to signal-to-noise 10: beyond it γ can leave the range of "
-    "double precision, and the integral that is the truth here is cut off.",
+    "Shares come from the number of sets that the diagnostics list: with 10 sets 90 % can be told from 60 %, with "
+    "40 sets from 77 %. The fit with a wrong width is shown up to signal-to-noise 10: beyond it γ can leave the "
+    "range of double precision, and the exact integral is cut off.",
 )
 
 
@@ -56,9 +56,9 @@ def page(result: StudyResult) -> Page:
             "Median absolute error of the log evidence in nats against N on log scales, for MacKay's Occam factor "
             "(5.2), the exact Hessian and Laplace's method, with a line for each signal-to-noise ratio and a dotted "
             "line at half a nat.",
-            "Median |error| of the log evidence. The dotted line is half a nat. A line breaks off where more than half "
-            "of the sets have no answer. Laplace's error falls with N; that of the formula (5.2) levels off, since its "
-            "error bars ignore how γ_eff depends on μ, and it ignores where the prior is centred.",
+            "Median |error| of the log evidence. The dotted line is half a nat. A line ends where more than half "
+            "of the sets have no answer. Laplace's error falls with N; that of the formula (5.2) levels off, "
+            "since its error bars ignore how γ_eff depends on μ, and it ignores where the prior is centred.",
         ),
         Picture(
             "error_bars",

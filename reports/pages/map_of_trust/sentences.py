@@ -32,7 +32,7 @@ def answer(spots: Sequence[Spot]) -> Answer:
     if good:
         verdict = (
             f"The closed forms are fully reliable in only {len(good)} of {len(spots)} settings, all with at least "
-            f"{min(s.n for s in good)} points and a signal-to-noise ratio of {min(s.snr for s in good):g}."
+            f"{min(s.n for s in good)} points and a signal-to-noise ratio ≥ {min(s.snr for s in good):g}."
         )
         if len(good) >= ENOUGH * len(spots):
             verdict = f"The closed forms are fully reliable in {len(good)} of {len(spots)} settings."
@@ -58,7 +58,7 @@ def findings(spots: Sequence[Spot]) -> tuple[str, ...]:
     right = [s for s in spots if not s.mistaken]
     return (
         headline(spots),
-        "What holds in 90 % of the sets, from which number of points on and at which signal-to-noise ratios:",
+        "What holds in 90 % of the sets, from which number of points and at which signal-to-noise ratios:",
         *(_of_problem(name, own) for name, own in problems.items()),
         _of_laplace(spots),
         *_place_of_the_prior(right),
@@ -108,13 +108,13 @@ def _of_laplace(spots: Sequence[Spot]) -> str:
     worst = max(float(np.nanmedian(np.abs(s.column("laplace")))) for s in spots)
     if low.within("laplace") >= ENOUGH:
         return (
-            f"Laplace's method with the prior in it is within {NATS:g} nats in 90 % of the sets everywhere on the map; "
+            f"Laplace's method with the prior is within {NATS:g} nats in 90 % of the sets everywhere on the map; "
             f"its median error is at most {worst:.2f} nats."
         )
     return (
-        f"Laplace's method with the prior in it is within {NATS:g} nats in {100 * low.within('laplace'):.0f} % of the "
-        f"sets at its worst (N = {low.n}, {_name(low)}, signal-to-noise {ratio_words(low.snr)}); its "
-        f"median error is at most {worst:.2f} nats."
+        f"Laplace's method with the prior is within {NATS:g} nats in {100 * low.within('laplace'):.0f} % of the "
+        f"sets at its worst (N = {low.n}, {_name(low)}, signal-to-noise {ratio_words(low.snr)}); its median error "
+        f"is at most {worst:.2f} nats."
     )
 
 

@@ -30,11 +30,11 @@ def key_table(problems: dict[str, list[Spot]]) -> Table:
         ]
     header = ("signal-to-noise", *(f"{said}, {NATS:g} nats" for said in METHODS.values()), "every check good")
     note = (
-        "The number of points N from which on 90 % of the sets are that good; a dash where even the largest N is not "
-        "enough. “Every check” are those of `bayes_lssvm.trust`: evidence (5.2), MacKay's error bars, k̂, modes, "
-        "tails and predictions."
+        "The smallest number of points N from which 90 % of the sets are that good; a dash where even the largest "
+        "N is not enough. “Every check” means the checks of `bayes_lssvm.trust`: evidence (5.2), MacKay's error "
+        "bars, k̂, modes, tails and predictions."
     )
-    return Table("From how many points on the closed forms hold", header, tuple(rows), note)
+    return Table("How many points the closed forms need", header, tuple(rows), note)
 
 
 def failure_table(problems: dict[str, list[Spot]]) -> Table:

@@ -214,7 +214,8 @@ def _methods(result: StudyResult) -> tuple[str, ...]:
         "Prior of the integrals: log μ, log ζ ~ Normal(0, 3²), log σ ~ Normal(0, 1). “over μ, ζ” fixes σ at σ_MP; "
         "“over μ, ζ, σ” fixes nothing. Both are quadrature, whose averaged probabilities are right to about 0.001.",
         f"NUTS: {nuts['chains']} chains of {nuts['draws']} draws of (μ, ζ, σ) after {nuts['warmup']} of warm-up; "
-        f"level 1 is evaluated anew at {nuts['averaged']} of them, evenly spaced, and the probabilities are averaged.",
+        f"level 1 is evaluated again at {nuts['averaged']} of them, evenly spaced, and the probabilities are "
+        "averaged.",
         "Bernoulli GP: P(y = +1 | f) = 1/(1 + e^{−f}), f a Gaussian process with the same kernel, "
         f"{bernoulli['chains']} chains of {bernoulli['draws']} draws after {bernoulli['warmup']} of warm-up, "
         f"predictions averaged over about {bernoulli['averaged']} of them. Its σ is fixed at σ_MP at every size: with "

@@ -21,14 +21,14 @@ from .sentences import comparison, comparisons, findings, points, searching
 __all__ = ["descents_table", "ends_table", "page", "z_table"]
 
 INTRODUCTION = (
-    "A kernel with a scale for every input can over-fit the criterion that its scales are chosen by. Paper 1 (Cawley "
-    "and Talbot, 2007) shows it for PRESS on thirteen benchmark sets, and repairs it by a prior over the scales whose "
-    "precision is integrated out (15). This page has its Table 2, computed again."
+    "A kernel with a scale for every input can over-fit the criterion by which its scales are chosen. Paper 1 "
+    "(Cawley and Talbot, 2007) shows it for PRESS on thirteen benchmark sets, and repairs it by a prior over the "
+    "scales whose precision is integrated out (15). This page computes its Table 2 again."
 )
 DIFFERENCES = (
-    "Ours − the paper's, test error in %. A grey bar spans two of the paper's standard errors either side of its mean. "
-    "Ours are larger, for there are fewer partitions, and both count: a dot outside the bar may be reproduced. To the "
-    "left is better."
+    "Ours − the paper's, test error in %. A grey bar spans two of the paper's standard errors either side of its "
+    "mean. Our standard errors are larger, because there are fewer partitions, and both count: a dot outside the "
+    "bar may still be reproduced. To the left is better."
 )
 HOW = (
     "LSSVM has γ and the kernel at the least PRESS, LSSVM-BR at the least ½ℓ log Q + ½d log Ω with Ω = ½ Σ η_i², for "
@@ -38,13 +38,13 @@ HOW = (
     "rows.",
     "The criterion (15) has no lower bound: as all η_i → 0 with γ growing, the model tends to a linear one and log Ω "
     "to −∞. A descent that ends there counts as “flat limit”. It is chosen where its PRESS is no larger than that of "
-    "the best minimum inside, or where there is none. The model is linear then, as a rule.",
-    "EP-GPC is the Gaussian process classifier of GPy by expectation propagation, with the scales at the largest "
-    "marginal likelihood; the elliptical kernel starts at the optimum of the spherical one.",
+    "the best minimum inside, or where there is none. The model is then usually linear.",
+    "EP-GPC is the Gaussian process classifier by expectation propagation, run to its fixed point, with the scales at "
+    "the largest marginal likelihood; the elliptical kernel starts at the optimum of the spherical one.",
     "z is the paper's: the difference of two mean error rates over the root of the sum of their squared standard "
     f"errors, significant from {SIGNIFICANCE} on. Partitions are shared by all algorithms; “paired” is the mean "
-    "difference over its own standard error, judged by Student's t at 95 %, one-sided. Both take partitions for "
-    "independent, though their rows overlap, and so call too much significant.",
+    "difference over its own standard error, judged by Student's t at 95 %, one-sided. Both treat partitions as "
+    "independent although their rows overlap, and so find too many differences significant.",
 )
 
 
@@ -111,9 +111,10 @@ def descents_table(result: StudyResult) -> Table | None:
             "paired",
         ),
         tuple(rows),
-        "One descent starts at the best spherical kernel; “lower PRESS found” counts the partitions in which another "
-        "descent ends lower. The mean square is the leave-one-out one, 2Q/ℓ. Positive differences: the search for the "
-        "least PRESS has cost test errors; “paired” is that difference over its standard error.",
+        "One descent starts at the best spherical kernel; “lower PRESS found” counts the partitions in which "
+        "another descent ends lower. The mean square is the leave-one-out one, 2Q/ℓ. Positive differences: the "
+        "search for the least PRESS has increased the test error; “paired” is that difference over its standard "
+        "error.",
     )
 
 
@@ -206,9 +207,9 @@ def page(result: StudyResult) -> Page:
                 figure_criterion(result),
                 "Change of the leave-one-out mean square against change of test error from the spherical to the "
                 "elliptical kernel, one dot a set, with PRESS alone and regularised.",
-                "From the spherical to the elliptical kernel. A dot to the left and above (red) has a lower criterion "
-                "and more errors: the criterion is over-fitted. With regularisation the criterion may rise. Sets "
-                "without a name change little in both.",
+                "From the spherical to the elliptical kernel. A dot to the left and above (red) has a lower "
+                "criterion and more errors: the criterion is over-fitted. With regularisation the criterion may "
+                "rise. Sets without a label change little in both.",
             ),
         ]
     return Page(

@@ -18,6 +18,7 @@ from validation.papers.paper1.table2 import SEARCHED, finished_of, stages_of
 from .sentences import comparison, comparisons
 
 NEAR_CRITERION, NEAR_ERROR = 8.0, 1.1  # %: sets that change by less have no name in the figure
+LINE_HEIGHT = 0.5  # % of test error that a name takes up
 
 
 def figure_overfitting(result: StudyResult) -> Figure:
@@ -56,6 +57,15 @@ def _error_bars(
     axes.plot(theirs.difference, place, color=BLACK, marker=mark, markersize=5.5, linestyle="", mfc="none", label=last)
 
 
+def _name_spots(axes: Axes, named: list[tuple[float, float, str]]) -> None:
+    """Names to the left of their spots, the next one higher where it would lie on the one below it."""
+    free = -np.inf
+    for x, y, name in sorted(named, key=lambda spot: spot[1]):
+        free = max(y, free + LINE_HEIGHT)
+        line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6} if free > y else None
+        axes.annotate(name, (x, y), xytext=(x - 4.0, free), ha="right", va="center", fontsize=7.5, arrowprops=line)
+
+
 def figure_criterion(result: StudyResult) -> Figure:
     """Change of the criterion and of the test error from the spherical to the elliptical kernel, one dot a set."""
     with new_figure(PAGE_WIDTH, 3.6) as figure:
@@ -63,17 +73,18 @@ def figure_criterion(result: StudyResult) -> Figure:
         for axes, column in zip(panels, ("LSSVM", "LSSVM-BR"), strict=True):
             axes.axhline(0.0, color=GREY, linewidth=0.8)
             axes.axvline(0.0, color=GREY, linewidth=0.8)
+            named: list[tuple[float, float, str]] = []
             for benchmark in TABLE_1:
                 spot = changes(result, benchmark, column)
                 if spot is not None:
                     axes.plot(*spot, color=VERMILION if spot[1] > 0 else BLUE, marker="o", linestyle="")
-                    if abs(spot[0]) < NEAR_CRITERION and abs(spot[1]) < NEAR_ERROR:
-                        continue  # names in the middle would lie on each other
-                    axes.annotate(benchmark.title, spot, xytext=(4, 3), textcoords="offset points", fontsize=7.5)
+                    if abs(spot[0]) >= NEAR_CRITERION or abs(spot[1]) >= NEAR_ERROR:
+                        named.append((*spot, benchmark.title))
+            _name_spots(axes, named)
             axes.set_title("PRESS alone" if column == "LSSVM" else "regularised", loc="left")
             axes.set_xlabel("change of leave-one-out mean square, %")
         panels[0].set_ylabel("change of test error, % of rows")
-        panels[0].margins(x=0.18)
+        panels[0].margins(x=0.3)  # room for names
         return figure
 
 

@@ -75,8 +75,8 @@ def findings(result: StudyResult, shown: ReproducedTable) -> tuple[str, ...]:
         worse, better = significant(found), significant(comparisons(result, "RBF LSSVM", "ARD LSSVM"))
         sentences.append(
             "Without regularisation the elliptical kernel is significantly worse than the spherical one on "
-            f"{_some(worse, len(found))} and better on {_some(better)}; the paper has "
-            f"{_of_paper('ARD LSSVM', 'RBF LSSVM')} and {_of_paper('RBF LSSVM', 'ARD LSSVM')}."
+            f"{_some(worse, len(found))} and better on {_some(better)}; in the paper it is worse on "
+            f"{_of_paper('ARD LSSVM', 'RBF LSSVM')} and better on {_of_paper('RBF LSSVM', 'ARD LSSVM')}."
         )
     sentences += [s for kernel in ("RBF", "ARD") if (s := _processes(result, kernel))]
     if flat := _flat(result):
@@ -108,8 +108,8 @@ def _regularisation(result: StudyResult, columns: tuple[str, str], kernel: str) 
     sentence = (
         f"{kernel.capitalize()} kernel: Bayesian regularisation has the lower mean error on {len(lower)} of "
         f"{_sets(len(found))}: significantly by the paper's z on {_some(better)}, by paired differences on "
-        f"{_some(sharper)}. By z it is significantly worse on {_some(worse)}. The paper has better on "
-        f"{_of_paper(*columns)}, and worse on none."
+        f"{_some(sharper)}. By z it is significantly worse on {_some(worse)}. In the paper it is better on "
+        f"{_of_paper(*columns)} and worse on none."
     )
     if theirs:
         kept = [name for name in theirs if name in found and _at_ours(result, name, columns) >= SIGNIFICANCE]
@@ -118,7 +118,7 @@ def _regularisation(result: StudyResult, columns: tuple[str, str], kernel: str) 
             f"{_some(kept, len(found))}."
         )
     p = wilcoxon_p(*(_means(result, column, found) for column in columns))
-    return sentence if p is None else f"{sentence} Wilcoxon's signed rank test over sets has p = {p:.2g}."
+    return sentence if p is None else f"{sentence} Wilcoxon's signed rank test over sets gives p = {p:.2g}."
 
 
 def _at_ours(result: StudyResult, name: str, columns: tuple[str, str]) -> float:
@@ -135,13 +135,13 @@ def searching(result: StudyResult) -> tuple[str, ...]:
         return ()
     fewer, more = significant(found, paired=True), significant(comparisons(result, OURS, SEARCHED), paired=True)
     p = wilcoxon_p(*(_means(result, column, found) for column in (SEARCHED, OURS)))
-    test = "" if p is None else f" Wilcoxon's signed rank test over sets has p = {p:.2g}."
+    test = "" if p is None else f" Wilcoxon's signed rank test over sets gives p = {p:.2g}."
     lower = sum(c.difference > 0.0 for c in found.values())
     return (
-        "Like every criterion that is estimated from few points, PRESS can be searched too hard. One descent from the "
-        f"best spherical kernel has the lower mean test error on {lower} of {_sets(len(found))}, by paired differences "
-        f"significantly on {_some(fewer)}; the least of several descents is significantly better on {_some(more)}."
-        f"{test} This column and the figure are ours; they were added after the table had been seen.",
+        "Like every criterion that is estimated from few points, PRESS can be over-optimised. One descent from "
+        f"the best spherical kernel has the lower mean test error on {lower} of {_sets(len(found))}, by paired "
+        f"differences significantly on {_some(fewer)}; the least of several descents is significantly better on "
+        f"{_some(more)}.{test} This column and the figure are ours; they were added after we had seen the table.",
     )
 
 
@@ -153,14 +153,14 @@ def _processes(result: StudyResult, kernel: str) -> str:
     better, worse = significant(found), significant(comparisons(result, second, first))
     p = wilcoxon_p(*(_means(result, column, found) for column in (first, second)))
     test = (
-        f"Wilcoxon's signed rank test over sets has p = {p:.2g}"
+        f"Wilcoxon's signed rank test over sets gives p = {p:.2g}"
         if p is not None
         else "too few sets for Wilcoxon's test"
     )
     return (
         f"{kernel}: EP-GPC is significantly better than LSSVM-BR on {_some(better, len(found))} and worse on "
-        f"{_some(worse)}; {test}. The paper has better on {_of_paper(first, second)}, worse on "
-        f"{_of_paper(second, first)}, and no significant difference over sets."
+        f"{_some(worse)}; {test}. In the paper it is better on {_of_paper(first, second)} and worse on "
+        f"{_of_paper(second, first)}, with no significant difference over sets."
     )
 
 

@@ -49,7 +49,7 @@ def answer(found: Mapping[str, Trading]) -> Answer:
     points = [
         f"Difference from buy and hold: {number(DAYS_A_YEAR * mean, '+.1f')} ± {DAYS_A_YEAR * error:.1f} % of the "
         "stake a year.",
-        f"Volatility itself {'can' if gain > 2.0 * gain_error else 'is not shown to'} be forecast: the log score "
+        f"Volatility itself {'is' if gain > 2.0 * gain_error else 'is not shown to be'} predictable: the log score "
         f"changes by {number(gain, '+.3f')} ± {gain_error:.3f} nats a day.",
     ]
     if tests:
@@ -62,7 +62,14 @@ def answer(found: Mapping[str, Trading]) -> Answer:
 
 def findings(result: StudyResult, found: Mapping[str, Trading]) -> tuple[str, ...]:
     """Whether there is an edge, and what volatility brings."""
-    return _edge(found), _order(found), _signs(found), _signal(result), _by_volatility(found)
+    return (
+        _edge(found),
+        _order(found),
+        _signs(found),
+        _signal(result),
+        _by_volatility(found),
+        _by_learning(result, found),
+    )
 
 
 def _edge(found: Mapping[str, Trading]) -> str:
@@ -91,8 +98,8 @@ def _order(found: Mapping[str, Trading]) -> str:
     order = sorted(found, key=lambda name: -float(found[name].after_costs.sum()))
     mean, error = difference(found["LS-SVM + volatility"].after_costs, found["LS-SVM"].after_costs)
     return (
-        "In the lecture's figure the order is LS-SVM + volatility, ARX, buy and hold, AR; by profit after costs it "
-        f"is here  {', '.join(order)}. Volatility correction changes the profit of the LS-SVM by "
+        "In the lecture's figure the order is LS-SVM + volatility, ARX, buy and hold, AR; by profit after costs "
+        f"it is here {', '.join(order)}. Volatility correction changes the profit of the LS-SVM by "
         f"{number(DAYS_A_YEAR * mean, '.1f')} ± {DAYS_A_YEAR * error:.1f} % a year."
     )
 
@@ -127,4 +134,18 @@ def _by_volatility(found: Mapping[str, Trading]) -> str:
     return (
         f"Volatility {known}: with it the log score of the LS-SVM changes by {number(mean, '.3f')} ± {error:.3f} nats "
         "a day. That is a matter of error bars, not of the sign of the forecast."
+    )
+
+
+def _by_learning(result: StudyResult, found: Mapping[str, Trading]) -> str:
+    learned, lecture = found["LS-SVM, learned noise"].log_score, found["LS-SVM + volatility"].log_score
+    gain, gain_error = difference(learned, found["LS-SVM"].log_score)
+    mean, error = difference(learned, lecture)
+    kept = Counter(f.values["facts"]["noise"] for f in result.cells if not f.error)
+    better = "the library's is better" if mean > 0.0 else "the lecture's is better"
+    clear = "clearly" if abs(mean) > 2.0 * error else "by less than two standard errors"
+    return (
+        f"The library's learned noise is kept in {kept['learned']} of {sum(kept.values())} windows and changes the log "
+        f"score of the LS-SVM by {number(gain, '.3f')} ± {gain_error:.3f} nats a day. Against the lecture's volatility "
+        f"model, {better}, {clear}: {number(mean, '+.3f')} ± {error:.3f} nats a day."
     )

@@ -32,15 +32,16 @@ INTRODUCTION = (
 )
 METHODS = (
     f"{RANDOMISATIONS} stratified randomisations with {N_TRAIN} : {N_TEST} as the ratio of training to test rows. "
-    "Standardisation, selection, hyperparameters and pruning see training rows only. Inputs are selected anew in each "
-    "randomisation; the paper selected them once.",
+    "Standardisation, selection, hyperparameters and pruning see training rows only. Inputs are selected again in "
+    "each randomisation; the paper selected them once.",
     "LS-SVM probabilities are moderated outputs (3.17) with the training frequencies as class priors. Logistic "
     "regression is fitted by maximum likelihood, without a penalty.",
     "A case is called positive where its probability reaches the cut-off. AUC and curves come from log odds, so "
     "probabilities rounded to 0 or 1 do not tie. Curves are averaged vertically.",
     "Differences of AUC are paired over randomisations. Their standard errors are corrected for the rows that "
     "randomisations share (Nadeau and Bengio, 2003); the plain ones would be several times smaller.",
-    "Pruning removes points with negative y_iα_i, chooses μ and ζ again on the others, and ends when there are none.",
+    "Pruning removes points with negative y_iα_i, chooses μ and ζ again on the others, and stops when there are "
+    "none left.",
 )
 
 

@@ -104,7 +104,7 @@ def _corner_counts(result: StudyResult, sets: Sequence[str]) -> str:
         lost = [v["facts"]["lssvm"]["LS-SVM RBF"]["status"] == "interpolation" for v in of_set(result, name)]
         parts.append(f"{SETS[name]} {sum(lost)} of {len(lost)}")
     return (
-        "Randomisations in which the evidence of the selected inputs runs to the interpolating corner, γ → ∞: "
+        "Randomisations in which the evidence of the selected inputs runs to interpolation, γ → ∞: "
         f"{', '.join(parts)}. The section “Which inputs” says why."
     )
 
@@ -120,11 +120,11 @@ def corner(result: StudyResult, sets: Sequence[str]) -> tuple[str, ...]:
         gap = max(abs(f["lssvm"]["LS-SVM RBF"]["gamma_eff"] - f["distinct_rows"]) for f in lost)
         rows = float(np.mean([f["distinct_rows"] for f in lost]))
         said.append(
-            f"{SETS[name]}: on the inputs selected where γ → ∞, the {lost[0]['n_train']} training rows "
-            f"have {rows:.0f} distinct values on average, and rows that are equal have equal labels. A kernel narrow "
-            f"enough then explains all labels without noise: γ_eff is the number of distinct rows (to {gap:.1g}), and "
-            "the Gaussian likelihood of labels has no bound. The forward search looks for just such inputs; what it "
-            "finds is what the formula asks for."
+            f"{SETS[name]}: on the inputs selected where γ → ∞, the {lost[0]['n_train']} training rows have "
+            f"{rows:.0f} distinct values on average, and rows that are equal have equal labels. A kernel narrow "
+            f"enough then explains all labels without noise: γ_eff is the number of distinct rows (to {gap:.1g}), "
+            "and the Gaussian likelihood of labels has no bound. The forward search favours just such inputs, "
+            "because the formula does."
         )
     return tuple(said)
 

@@ -18,9 +18,9 @@ INTRODUCTION = (
     "is an exact integral under one of several priors, so all differences between them come from the prior."
 )
 HOW = (
-    "The kernel is K = exp(−|x − z|²/σ²). Weights and bias are integrated out in closed form, log μ, log ζ and log σ "
-    "by quadrature whose own error is in the diagnostics. Normal(m, s²) and Box(a, b) are densities of the log "
-    "parameter. The linear kernel has no parameter, so that its evidence depends on the priors of μ and ζ alone.",
+    "The kernel is K = exp(−|x − z|²/σ²). Weights and bias are integrated out in closed form, log μ, log ζ and "
+    "log σ by quadrature whose own error is in the diagnostics. Normal(m, s²) and Box(a, b) are densities of the "
+    "log parameter. The linear kernel has no parameter, so its evidence depends on the priors of μ and ζ alone.",
     "Predictions are averaged over the posterior. Where there is a test set they are compared and scored on it; "
     "otherwise they are compared at data and at midpoints of pairs. The log score is the mean log probability of the "
     "true class, or the log density of a Gaussian with predicted mean and standard deviation.",
@@ -52,10 +52,10 @@ def page(result: StudyResult) -> Page:
                     figure_posteriors(reference, answers),
                     "Posterior means with standard deviations of log μ, log ζ and log σ, one row for each prior; the "
                     "table below has the numbers.",
-                    "Posterior means and standard deviations (bars) under each prior; the grey band is that of the "
-                    "reference, the diamond. Circles: a prior on all three; squares: on one, the reference on the "
-                    "others; hollow: an integral without an end. What stays on the band is the data's answer; what "
-                    "leaves it is the prior's.",
+                    "Posterior means and standard deviations (bars) under each prior; the grey band is that of "
+                    "the reference, the diamond. Circles: a prior on all three; squares: a prior on one, the "
+                    "reference on the others; hollow: the integral is cut off at the end of the range. Where "
+                    "marks stay in the band the data decide; where they leave it, the prior does.",
                 ),
             ),
         ),
@@ -63,8 +63,8 @@ def page(result: StudyResult) -> Page:
     if permuted:
         sections.append(
             Section(
-                "Where the data say nothing",
-                ("With the targets in random order there is nothing to learn, and what remains is the prior.",),
+                "Data without signal",
+                ("With the targets in random order there is nothing to learn, and the prior decides.",),
                 tables=(control_table(permuted),),
             )
         )
@@ -77,8 +77,8 @@ def page(result: StudyResult) -> Page:
             figure_evidence(reference, answers),
             "Three dot plots with one row for each prior: log evidence from the reference, log Bayes factor of the RBF "
             "kernel against the linear one, and the worst change of a prediction; the table has the numbers.",
-            "Left: the evidence depends on the width of the prior. Middle: in a Bayes factor what the kernels share "
-            "cancels; a change of sign is a change of mind. Right: predictions, with the change that "
+            "Left: the evidence depends on the width of the prior. Middle: in a Bayes factor what the kernels "
+            "share cancels; a change of sign reverses the preference. Right: predictions, with the change that "
             "`bayes_lssvm.trust` still calls good as a dotted line.",
         ),
         key_table=key_table(reference, answers),

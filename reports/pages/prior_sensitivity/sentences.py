@@ -110,7 +110,7 @@ def _posterior(reference: Answer, answers: Sequence[Answer]) -> str:
     return (
         f"Under {len(many)} of the {len(answers) - 1} other priors a posterior mean moves by more than {MOVED:g} "
         f"standard deviations; the largest shift is that of {symbol} under {name} ({signed(worst)} sd). There the "
-        "prior is part of the answer."
+        "prior affects the answer."
     )
 
 
@@ -162,10 +162,10 @@ def _endless(answers: Sequence[Answer]) -> tuple[str, ...]:
         return ()
     count = f"{len(answers)} prior{'s' * (len(answers) > 1)}"
     return (
-        f"Under {count} the integral does not end within the range that is searched "
-        f"({', '.join(a.name for a in answers)}): as σ → ∞ the RBF kernel becomes a linear one, as γ → ∞ the data are "
-        "interpolated, and where the data do not rule this out only the prior could. These answers are marked † and "
-        "are left out above.",
+        f"Under {count} the integral extends beyond the range that is searched "
+        f"({', '.join(a.name for a in answers)}): as σ → ∞ the RBF kernel becomes a linear one, as γ → ∞ the data "
+        "are interpolated, and where the data do not rule this out, only the prior can. These answers are marked "
+        "† and are left out above.",
     )
 
 
@@ -175,9 +175,9 @@ def _control(permuted: Sequence[Answer]) -> tuple[str, ...]:
     low, high = (f(permuted, key=lambda a: a.values["sd"]["mu"]) for f in (min, max))
     zeta = sorted(a.values["sd"]["zeta"] for a in permuted)
     return (
-        f"Where the data say nothing the prior is the answer: with permuted targets the posterior standard deviation "
-        f"of log μ is {low.values['sd']['mu']:.2f} under {low.name} and {high.values['sd']['mu']:.2f} under "
-        f"{high.name}. That of log ζ, which is about the noise alone, is {zeta[0]:.3f} to {zeta[-1]:.3f}.",
+        "Without signal the prior decides: with permuted targets the posterior standard deviation of log μ is "
+        f"{low.values['sd']['mu']:.2f} under {low.name} and {high.values['sd']['mu']:.2f} under {high.name}. That "
+        f"of log ζ, which is about the noise alone, is {zeta[0]:.3f} to {zeta[-1]:.3f}.",
     )
 
 

@@ -24,22 +24,23 @@ def key_table(reference: Answer, answers: Sequence[Answer]) -> Table:
     """Evidence, Bayes factors, σ, and what happens to predictions."""
 
     def cells(a: Answer) -> tuple[str, ...]:
-        score = a.values.get("log_score")
         return (
             signed(a.log_evidence),
             signed(a.bayes_factor),
             signed(a.held_bayes_factor),
             f"{a.values['sigma']:.3g}",
             "–" if a is reference else f"{a.change_from(reference):.3f}",
-            "–" if score is None else signed(score, 4),
+            *([signed(a.values["log_score"], 4)] if scored else []),
         )
 
+    scored = all(a.values.get("log_score") is not None for a in answers)  # there is a test set
+
     kind = "worst ΔP" if kind_of(reference) == "probability" else "worst change, sd"
-    header = ("prior", "log evidence", "log B, σ free", "log B, σ fixed", "σ", kind, "log score")
+    header = ("prior", "log evidence", "log B, σ free", "log B, σ fixed", "σ", kind, *(["log score"] if scored else []))
     note = (
-        f"log B: RBF against linear, with σ integrated out and with σ fixed at {reference.values['held_sigma']:.3f}. "
-        f"The column σ has the highest posterior density of log σ. Changes are from {reference.label} on all, which "
-        "the other parameters have where one is named alone."
+        "log B: RBF against linear, with σ integrated out and with σ fixed at "
+        f"{reference.values['held_sigma']:.3f}. The column σ is the mode of the posterior of log σ. Changes are "
+        f"from {reference.label} on all; where one parameter is named alone, the others keep that prior."
     )
     if any(a.endless for a in answers):
         note += " †: the integral is cut off at the end of the range that is searched."
@@ -64,5 +65,5 @@ def control_table(permuted: Sequence[Answer]) -> Table:
         return (signed(a.values["log_evidence"]["held"]), signed(a.held_bayes_factor), *moments)
 
     header = ("prior", "log evidence", "log B", "log μ", "log ζ")
-    note = "σ held at the same width as above; log B is the RBF kernel's against the linear one."
+    note = "σ is fixed at the same width as above; log B is the RBF kernel's against the linear one."
     return Table("Control: permuted targets", header, _grouped(permuted, cells), note)

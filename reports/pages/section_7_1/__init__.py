@@ -121,7 +121,7 @@ def pictures(result: RipleyStudy) -> tuple[Picture, Picture, Picture]:
             "Right, enlarged: the curve without Occam factor peaks on the line that marks the paper's value, the other "
             "one to the right of it.",
             "Evidence along σ. Left: both criteria have one broad maximum. Right, enlarged: the dotted line, the "
-            "paper's σ, stands on the maximum of the curve without the Occam factor; the formula (5.3) peaks further "
+            "paper's σ, is at the maximum of the curve without the Occam factor; the formula (5.3) peaks further "
             "right, and the difference is worth a few thousandths of a nat.",
         ),
     )

@@ -12,8 +12,9 @@ SIGMA_TOLERANCE = 5e-4
 # Below this many nats no reader of evidence would prefer one model to another (Kass and Raftery's scale begins at 1).
 SMALL_LOSS = 0.1
 RULE = (
-    "Holds where the paper's width is the maximum of the formula it names (5.3) and all printed accuracies are ours; "
-    "with care where the width is that of the other criterion; fails where a printed number is not reproduced."
+    "Holds where the paper's width is the maximum of the formula it names (5.3) and all printed accuracies are "
+    "reproduced; with care where the width is that of the other criterion; fails where a printed number is not "
+    "reproduced."
 )
 
 
@@ -66,11 +67,11 @@ def _about_sigma(result: RipleyStudy) -> str:
     peaks = ", ".join(f"{d.sigma:.4f} {_wording(d)}" for d in result.designs)
     said = f"Kernel width: the evidence peaks at {peaks}; the paper prints {printed:.4f}. "
     if abs(near.sigma - printed) > SIGMA_TOLERANCE:
-        return said + "Neither criterion reproduces the print."
+        return said + "Neither criterion reproduces the printed value."
     if abs(far.sigma - printed) <= SIGMA_TOLERANCE:
-        return said + "Both reproduce the print, so they cannot be told apart."
+        return said + "Both reproduce the printed value, so they cannot be told apart."
     if near is result.eq_5_3:
-        return said + "The formula (5.3) reproduces the print, as the text says."
+        return said + "The formula (5.3) reproduces the printed value, as the text says."
     loss = near.log_evidence_without_occam - far.log_evidence_without_occam
     weight = "It matters little here" if loss < SMALL_LOSS else "The choice matters here"
     return (
@@ -125,7 +126,7 @@ def _about_probabilities(result: RipleyStudy) -> str:
     ranked = sorted(result.without_occam.scores, key=lambda s: s.log_loss)
     best, worst = ranked[0], ranked[-1]
     return (
-        "Probabilities: of the three moderated outputs, the "
-        f'"{best.moderation}" form has the smallest log loss on the test set ({best.log_loss:.3f}) and '
-        f'"{worst.moderation}" the largest ({worst.log_loss:.3f}); one that always says ½ has {np.log(2):.3f}.'
+        f'Probabilities: of the three moderated outputs, the "{best.moderation}" form has the smallest log loss on '
+        f'the test set ({best.log_loss:.3f}) and "{worst.moderation}" the largest ({worst.log_loss:.3f}); always '
+        f"predicting ½ gives {np.log(2):.3f}."
     )

@@ -24,11 +24,11 @@ from validation.papers.paper2 import table3 as paper2_table3
 from validation.papers.paper2 import usps as paper2_usps
 from validation.papers.paper2.algorithms import decode, designable, fit_lssvm, fit_svm, scored
 from validation.papers.paper2.orders import MOC_ORDERS, other_orders
-from validation.papers.paper2.reasons import reason
+from validation.papers.paper2.reasons import SUPPORT, reason
 from validation.papers.paper2.svm import CrossValidatedSVC
 from validation.papers.paper2.table2_published import CODINGS, TABLE_II, read
 from validation.papers.paper2.table3_published import TABLE_III
-from validation.papers.table import Published
+from validation.papers.table import Published, Reason
 
 EMBEDDED = ("bal", "gla", "iri", "led", "ssd", "veh", "win", "zoo")
 quiet = pytest.mark.filterwarnings("ignore::bayes_lssvm.base.errors.BayesLSSVMWarning")
@@ -262,31 +262,35 @@ def test_every_difference_is_explained(toys):
     for module in (paper2_table2, paper2_table3):
         shown = module.table(toys[module.STUDY.name])
         for entry in shown.entries:
-            assert bool(entry.why) == (shown.verdict(entry) in ("better", "worse"))
+            assert bool(entry.why.sentence) == (shown.verdict(entry) in ("better", "worse"))
 
 
 def test_reasons_follow_the_scores(toys):
     """The figure that another rule gives is looked up, and said to reproduce only where it does."""
-    result = toys["paper2-table2"]
+    result, open_ = toys["paper2-table2"], Reason("Open.", "a test")
     key = ("iri", "linear", "hamming", "ecoc")
     strict = result["iri.linear-ecoc.00"].values["hamming-strict"]["accuracy"]
     near, far = Published(strict - 1.0, 1.0), Published(strict - 9.0, 1.0)
-    assert reason(result, key, near, {}, "Open.") == (
+    assert reason(result, key, near, {}, open_) == (
         "Reproduced with another rule for ties, which the paper states for 1vsA alone: with rows whose classes tie "
-        f"counted as wrong, it is {strict:.1f} %."
+        f"counted as wrong, it is {strict:.1f} %.",
+        SUPPORT,
     )
-    assert reason(result, key, far, {}, "Open.").startswith("Another rule for ties brings it nearer")
-    assert reason(result, key, far, {}, "Open.").endswith("Open.")
+    nearer = reason(result, key, far, {}, open_)
+    assert nearer.sentence.startswith("Another rule for ties brings it nearer")
+    assert nearer.sentence.endswith("Open.")
+    assert nearer.test == "a test"
     orders = {"a, b, c": {"hamming": 50.0}, "b, a, c": {"hamming": 90.0}}
     moc = ("iri", "linear", "bayes", "moc")
     both = {order: {"bayes": scores["hamming"]} for order, scores in orders.items()}
-    assert "as b, a, c it is 90.0 %" in reason(result, moc, Published(91.0, 1.0), both, "Open.")
-    assert reason(result, moc, Published(70.0, 1.0), both, "Open.").endswith("Open.")
+    assert "as b, a, c it is 90.0 %" in reason(result, moc, Published(91.0, 1.0), both, open_).sentence
+    assert reason(result, moc, Published(70.0, 1.0), both, open_).sentence.endswith("Open.")
     svm = toys["paper2-table3"]
     squared = svm["iri.linear-ovo.00"].values["loss"]["accuracy"]
     hinge = ("iri", "linear", "hinge", "ovo")
-    assert reason(svm, hinge, Published(squared, 0.5), {}, "Open.").startswith("Reproduced with the squared loss")
-    assert reason(svm, hinge, Published(squared - 9.0, 0.5), {}, "Open.") == "Open."
+    reproduced = reason(svm, hinge, Published(squared, 0.5), {}, open_)
+    assert reproduced.sentence.startswith("Reproduced with the squared loss")
+    assert reason(svm, hinge, Published(squared - 9.0, 0.5), {}, open_) == open_
 
 
 @pytest.mark.parametrize(("name", "decoding"), [("iri", "bayes"), ("win", "bayes"), ("nth", "hamming")])

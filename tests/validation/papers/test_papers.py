@@ -9,17 +9,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from reports.frame.answer import Answer
+from reports.frame.html import as_html
+from reports.frame.page import Page
 from reports.pages.papers import (
     comparison_table,
     counts,
     differences_picture,
     differences_table,
+    explained_sentence,
+    mosaic,
     verdict_sentences,
 )
-from validation.harness import Cell, FinishedCell
+from validation.harness import Cell, FinishedCell, StudyResult
 from validation.harness.ranks import average_ranks, sign_test, wilcoxon
 from validation.harness.splits import random_split, seed_of
-from validation.papers import Entry, Published, ReproducedTable
+from validation.papers import Entry, Published, Reason, ReproducedTable
 from validation.papers.files import score_rows
 from validation.papers.selection import randomisation_of, set_of
 from validation.papers.statistics import mark_of, paired_t, statistics
@@ -89,8 +94,8 @@ def test_statistics_pair_randomisations_and_leave_out_incomplete_rows():
 def small():
     entries = (
         Entry("one", "A", (80.0, 82.0), Published(80.0, 1.0)),
-        Entry("one", "B", (90.0, 92.0), Published(80.0, 1.0), "The data are larger."),
-        Entry("two", "A", (70.0, 71.0), Published(80.0, 1.0), "The <b>coding</b> is another."),
+        Entry("one", "B", (90.0, 92.0), Published(80.0, 1.0), Reason("The data are larger.")),
+        Entry("two", "A", (70.0, 71.0), Published(80.0, 1.0), Reason("The <b>coding</b> is another.", "a test")),
         Entry("two", "B", (), Published(75.0, 1.0)),
         Entry("one", "ours", (85.0, 86.0)),
     )
@@ -113,7 +118,11 @@ def test_verdicts_in_a_table_and_in_words(small):
     assert rows["two"] == ("70.5 (0.7) ▼", "–", "–")
     found = differences_table(small)
     assert [row.label for row in found.rows] == ["one, B", "two, A"]
-    assert found.rows[1].cells[2:] == ("−9.5 sd", "▼ worse", "The <b>coding</b> is another.")
+    assert found.rows[0].cells[3:] == ("▲ better", "Not known. The data are larger.")
+    assert found.rows[1].cells[2:] == ("−9.5 sd", "▼ worse", "The <b>coding</b> is another. Test: a test.")
+    assert explained_sentence([small]) == "For 1 of 1 that are worse a test supports the explanation."
+    bare = replace(small, entries=tuple(replace(e, why=Reason()) for e in small.entries))
+    assert explained_sentence([bare]).endswith("; for 1 (33.3 % of all compared) it is not known: two, A.")
     text = " ".join(verdict_sentences(small))
     assert "of 3 entries that can be compared, 1 lie" in text
     assert "Worse: two, A (−9.5 sd)." in text
@@ -123,6 +132,29 @@ def test_verdicts_in_a_table_and_in_words(small):
     printed = as_text(small)
     assert "70.5 (0.7) v" in printed
     assert "1 reproduced, 1 better, 1 worse, 1 ours alone, 1 not computed." in printed
+
+
+def test_a_mosaic_has_every_printed_entry_and_leads_to_the_reasons(small):
+    found = mosaic(small, "section-1")
+    assert found.columns == ("A", "B")  # the third is ours alone
+    kinds = {label: [square.kind for square in squares] for label, squares in found.rows}
+    assert kinds == {"one": ["reproduced", "better"], "two": ["worse", "absent"]}
+    links = [square.anchor for _, squares in found.rows for square in squares if square.anchor]
+    assert (
+        links == [row.anchor for row in differences_table(small).rows] == [f"why-{TABLE}-one-B", f"why-{TABLE}-two-A"]
+    )
+    assert found.rows[1][1][0].words == "two, A: 70.5, the paper 80.0 (1.0), worse"
+    assert mosaic(replace(small, entries=small.entries[-1:]), "section-1") is None
+    shown = Page(
+        Answer("holds", "x"),
+        differences_table(small),
+        StudyResult(TABLE, "A table", "toy", None, (), {}, Path()),
+        mosaics=(found,),
+    )
+    html = as_html(shown, {}, command="x", record="x.json")
+    for anchor in links:
+        assert html.count(f'id="{anchor}"') == html.count(f'href="#{anchor}"') == 1
+    assert html.count('class="absent" title="two, B: not computed; the paper has 75.0 (1.0)"') == 1
 
 
 def test_a_table_of_errors_is_better_below(small):

@@ -38,7 +38,7 @@ def test_the_page_says_whether_they_agree(toy):
     failed = dataclasses.replace(toy.cells[0], checks=(dataclasses.replace(check, passed=False), *others))
     assert (
         page(dataclasses.replace(toy, cells=(failed, *toy.cells[1:]))).findings[0]
-        == "Not agreed: ripley linear, weight space."
+        == "In disagreement: ripley linear, weight space."
     )
 
 

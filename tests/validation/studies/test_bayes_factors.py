@@ -263,7 +263,7 @@ def test_the_verdict_when_the_closed_form_flips():
     assert "A frame marks the pairs" in heat.caption
     calm = page(made_up(everywhere(EXACT)))
     assert len(calm.key_picture.figure.axes[0].patches) == 0
-    assert "For no pair" in calm.key_picture.caption
+    assert "the exact wording of no pair" in calm.key_picture.caption
 
 
 def test_sampled_figures_that_are_too_far_are_named():

@@ -181,7 +181,7 @@ def test_nuts_has_its_own_row_and_figure():
     assert sentence.startswith("NUTS is calibrated")
     assert sentence.endswith("10 of its sets have no posterior and are left out.")
     rows = [row.label.strip() for row in key_table(own).rows]
-    assert rows == ["NUTS, known kernel, N = 20, 150 sets", "nuts"]
+    assert rows == ["NUTS, known kernel, N = 20, 150 sets", "NUTS"]
     drawn = figure_nuts(own)
     assert len(drawn.axes[0].get_lines()) == 5  # four curves that there are, and the axis
 

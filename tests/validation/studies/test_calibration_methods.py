@@ -434,7 +434,7 @@ def test_the_exact_posterior_stays_calibrated_in_every_regime(known):
     assert len({line.split("  ")[0] for line in text.splitlines()}) == 6
 
 
-@pytest.mark.filterwarnings("ignore:The log evidence perhaps misses")
+@pytest.mark.filterwarnings("ignore:The log evidence may miss")
 @pytest.mark.parametrize("fixed_kernel", [True, False], ids=["known kernel", "free kernel"])
 def test_predicted_widths_are_those_of_the_whole_mixture(fixed_kernel):
     """`predict` averages over a few kernels; every node of the posterior, by other algebra, must give its std."""

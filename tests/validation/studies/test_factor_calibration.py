@@ -144,7 +144,7 @@ def test_every_number_of_the_key_table(made_up):
         assert cells["wrong at P ≥ 0.95"] == f"{sure.count(False)} of {len(sure)}"
         assert signed(cells["mean log P(true)"]) == pytest.approx(np.mean(score), abs=6e-4)
         if method != "integrated":
-            gap, error = map(signed, cells["less integrated"].split(" ± "))
+            gap, error = map(signed, cells["minus integrated"].split(" ± "))
             assert gap == pytest.approx(gaps.mean(), abs=6e-4)
             assert error == pytest.approx(gaps.std(ddof=1) / math.sqrt(len(gaps)), abs=6e-4)
 

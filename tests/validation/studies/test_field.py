@@ -396,7 +396,7 @@ def test_the_page_says_losses_as_clearly_as_wins(tmp_path):
     assert "beyond it on first (2.00) and second (1.60)" in text
     assert "clearly wins on 0 sets and clearly loses on 2: first and second" in text
     assert "worse than the base rate on 1 set: second" in text
-    assert "the default is better on 3 sets and worse on 0" in text
+    assert "the default is better on 3 sets (clearly on 3) and worse on 0" in text
     labels = [row.label for row in shown.key_table.rows]
     assert labels[0] == "SVC + Platt"
     assert labels[-1] == "papers' rules"

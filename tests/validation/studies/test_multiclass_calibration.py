@@ -169,7 +169,7 @@ def test_the_study_its_page_and_the_file_of_the_documentation(tmp_path, capsys, 
     assert rows == summarise("wine", [outcomes, outcomes])
     shown = page(result)
     assert [row.label for row in shown.key_table.rows] == METHODS
-    assert shown.findings[0].startswith("wine: the best log score has “")
+    assert shown.findings[0].startswith("wine: the best log score is that of “")
     file = tmp_path / "deep" / "table.json"
     assert main(["--size", "toy", "--cells", str(tmp_path / "cells"), "--output", str(file)]) == 0
     printed, content = capsys.readouterr().out, json.loads(file.read_text())

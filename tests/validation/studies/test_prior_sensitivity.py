@@ -228,7 +228,7 @@ def test_an_integral_without_an_end_is_told_apart():
     said = findings(reference, [*answers, answer("C")], [])
     assert said[0].startswith("Predictions hardly depend on the prior")
     assert "under every prior" in said[3]
-    assert said[-1].startswith("Under 1 prior the integral does not end within the range that is searched (B on all)")
+    assert said[-1].startswith("Under 1 prior the integral extends beyond the range that is searched (B on all)")
     assert findings(reference, answers, [])[0] == "There is no answer to compare with that under A on all."
     table = key_table(reference, answers)
     assert [row.label.strip() for row in table.rows] == ["All log parameters", "A", "B †"]

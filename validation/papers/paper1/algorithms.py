@@ -3,8 +3,8 @@
 LSSVM is the least PRESS over γ and the kernel's parameters (section 1.3), LSSVM-BR criterion 15 (section 2); both are
 `bayes_lssvm.press.selection.select_by_press` as a user calls it, from the widths that it starts at by itself. The two
 largest sets (image, splice) have one restart instead of three, for the time that a descent takes there. The label is
-the sign of the output. EP-GPC is the Gaussian process classifier of `ep_gpc`, where GPy is installed. Inputs are
-standardised by the training rows; no test row is seen before `Fitted.__call__`.
+the sign of the output. EP-GPC is the Gaussian process classifier of `ep_gpc`. Inputs are standardised by the training
+rows; no test row is seen before `Fitted.__call__`.
 
 The paper gives no starting point and no limit of its scaled conjugate gradients, so that which of several minima it
 took is not known. One column is ours: PRESS alone with the elliptical kernel at the end of the first descent, which
@@ -159,7 +159,7 @@ def gaussian_process(*, elliptical: bool) -> Fit:
 
     def fit(X: Array, y: Array, seed: int) -> Fitted:
         scaled = Standardiser.fit(X)
-        model = ep_gpc.fit(scaled(X), y, elliptical=elliptical, seed=seed)
+        model = ep_gpc.fit(scaled(X), y, elliptical=elliptical)
 
         def predict(rows: Array) -> Prediction:
             p = model.probability(scaled(rows))

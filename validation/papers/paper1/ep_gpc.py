@@ -1,31 +1,25 @@
-"""Gaussian process classifier by expectation propagation, through GPy: the EP-GPC of paper 1's Table 2.
+"""Gaussian process classifier by expectation propagation: the EP-GPC of paper 1's Table 2.
 
 The latent function has mean zero and covariance σ_f² exp(−½ Σ (x_i − z_i)²/l_i²), the likelihood is the cumulative
-normal. σ_f² and the length scales maximise the marginal likelihood of expectation propagation, which is run anew at
-every step of the search: GPy's default keeps the first run's site parameters, and ends elsewhere. The elliptical kernel
-starts at the optimum of the spherical one. GPy visits the sites in random orders that it takes from NumPy's global
-generator: it is seeded for a fit, and left as it was found. The paper used the MATLAB programs of Rasmussen and
-Williams (2006).
-
-GPy is an extra, `pip install "bayes-lssvm[gpc]"`.
+normal. σ_f² and the length scales maximise the marginal likelihood of expectation propagation, which is run to its
+fixed point at every step of the search, from the sites of the step before. The elliptical kernel starts at the optimum
+of the spherical one. The paper used the MATLAB programs of Rasmussen and Williams (2006).
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import ndtr
 
 from bayes_lssvm.base.errors import NotPositiveSemidefiniteError
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.search.climb import Stop, climb
+from validation.expectation_propagation import Approximation, expectation_propagation
 
-__all__ = ["EPClassifier", "available", "fit"]
+__all__ = ["EPClassifier", "fit"]
 
 MAX_EVALUATIONS = 100  # of the marginal likelihood, for each kernel
 # of log σ_f² and log l: beyond, expectation propagation is a matter of rounding
@@ -33,88 +27,96 @@ _VARIANCES = (np.log(1e-4), np.log(1e4))
 _WIDTHS = (np.log(1e-2), np.log(1e4))
 
 
-def available() -> bool:
-    """Whether GPy is installed."""
-    return find_spec("GPy") is not None
-
-
 class EPClassifier(NamedTuple):
     """A trained classifier.
 
     Attributes
     ----------
-    model : GPy.models.GPClassification
-    log_evidence : float
-        Log marginal likelihood by expectation propagation.
-    eta : array of shape (1,) or (d,)
-        1/(2l²), comparable to paper 1's kernel parameters.
+    X : array of shape (N, d)
+        Training inputs.
+    variance : float
+        σ_f².
+    widths : array of shape (1,) or (d,)
+        l.
+    posterior : Approximation
     converged : bool
         Whether the search ended before its limit of evaluations.
     n_evaluations : int
     """
 
-    model: Any
-    log_evidence: float
-    eta: Array
+    X: Array
+    variance: float
+    widths: Array
+    posterior: Approximation
     converged: bool
     n_evaluations: int
 
+    @property
+    def log_evidence(self) -> float:
+        """Log marginal likelihood by expectation propagation."""
+        return self.posterior.log_evidence
+
+    @property
+    def eta(self) -> Array:
+        """1/(2l²) of shape (1,) or (d,), comparable to paper 1's kernel parameters."""
+        return 0.5 / self.widths**2
+
     def probability(self, X: Array) -> Array:
         """P(y = +1) of shape (n,) for inputs of shape (n, d)."""
-        p, _ = self.model.predict(X)
-        return np.clip(np.asarray(p, dtype=float)[:, 0], 0.0, 1.0)
+        between = _covariance(X, self.X, self.variance, self.widths)
+        mean, variance = self.posterior.latent(between, np.full(len(X), self.variance))
+        return np.asarray(ndtr(mean / np.sqrt(1.0 + variance)))
 
 
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    before = np.random.get_state()  # noqa: NPY002 - the generator that GPy uses
-    np.random.seed(seed)  # noqa: NPY002
-    try:
-        yield
-    finally:
-        np.random.set_state(before)  # noqa: NPY002
-
-
-def fit(X: Array, y: Array, *, elliptical: bool, seed: int = 0) -> EPClassifier:
+def fit(X: Array, y: Array, *, elliptical: bool) -> EPClassifier:
     """Train on inputs of shape (N, d), standardised as a rule, and labels ±1 of shape (N,)."""
-    if not available():
-        raise ImportError('The Gaussian process classifier needs GPy: pip install "bayes-lssvm[gpc]".')
-    with _seeded(seed):
-        return _fit(X, y, elliptical)
-
-
-def _fit(X: Array, y: Array, elliptical: bool) -> EPClassifier:
-    start = np.array([1.0, np.sqrt(X.shape[1])])
-    spherical = _optimised(X, y, start, elliptical=False)
+    d = X.shape[1]
+    spherical = _optimised(X, y, 1.0, np.array([np.sqrt(d)]))
     if not elliptical:
         return spherical
-    variance, width = np.asarray(spherical.model.kern.param_array, dtype=float)
-    found = _optimised(X, y, np.append(variance, np.full(X.shape[1], width)), elliptical=True)
+    found = _optimised(X, y, spherical.variance, np.full(d, spherical.widths[0]))
     return found._replace(n_evaluations=found.n_evaluations + spherical.n_evaluations)
 
 
-def _optimised(X: Array, y: Array, start: Array, *, elliptical: bool) -> EPClassifier:
-    """L-BFGS-B in the logs of (σ_f², l) on GPy's marginal likelihood and its gradient."""
-    GPy: Any = import_module("GPy")
-    kernel = GPy.kern.RBF(X.shape[1], variance=start[0], lengthscale=start[1:], ARD=elliptical)
-    ep = GPy.inference.latent_function_inference.EP(ep_mode="nested")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of steps that overflow, which `climb` turns back
-        model = GPy.models.GPClassification(X, (y[:, None] > 0).astype(float), kernel=kernel, inference_method=ep)
+def _covariance(X: Array, Z: Array, variance: float, widths: Array) -> Array:
+    return variance * np.exp(-0.5 * np.asarray(cdist(X / widths, Z / widths, "sqeuclidean")))
 
-        def log_evidence(log_parameters: Array) -> tuple[float, Array]:
-            parameters = np.exp(log_parameters)
-            try:
-                model[:] = parameters
-            except (AssertionError, np.linalg.LinAlgError) as error:  # GPy asserts what is no longer a number
-                raise NotPositiveSemidefiniteError(f"Expectation propagation broke down: {error}") from error
-            value, slope = float(model.log_likelihood()), parameters * np.asarray(model.gradient, dtype=float)
-            if not (np.isfinite(value) and np.isfinite(slope).all()):
-                raise NotPositiveSemidefiniteError("Expectation propagation broke down: no finite evidence.")
-            return value, slope
 
-        box = np.array([_VARIANCES, *[_WIDTHS] * (len(start) - 1)])
-        end = climb(log_evidence, np.log(start), box, Stop(1e-8, 1e-3, evaluations=MAX_EVALUATIONS))
-        log_evidence(end.position)  # the search may have ended elsewhere
-    eta = 0.5 / np.exp(end.position[1:]) ** 2
-    return EPClassifier(model, float(model.log_likelihood()), eta, end.converged, end.n_evaluations)
+def _optimised(X: Array, y: Array, variance: float, widths: Array) -> EPClassifier:
+    """L-BFGS-B in the logs of (σ_f², l)."""
+    search = _Search(X, y)
+    start = np.log(np.append(variance, widths))
+    box = np.array([_VARIANCES, *[_WIDTHS] * len(widths)])
+    end = climb(search, start, box, Stop(1e-8, 1e-3, evaluations=MAX_EVALUATIONS))
+    variance, widths = float(np.exp(end.position[0])), np.exp(end.position[1:])
+    posterior = search.approximation(_covariance(X, X, variance, widths))  # the search may have ended elsewhere
+    return EPClassifier(X, variance, widths, posterior, end.converged, end.n_evaluations)
+
+
+class _Search:
+    """log p(y | σ_f², l) with its gradient in the logs, each time from the sites of the time before."""
+
+    def __init__(self, X: Array, y: Array) -> None:
+        self._X, self._y = X, y
+        self._last: Approximation | None = None
+
+    def approximation(self, K: Array) -> Approximation:
+        """The fixed point, from the sites of the last covariance; from none where these lead nowhere."""
+        try:
+            found = expectation_propagation(K, self._y, start=None if self._last is None else self._last.sites)
+        except NotPositiveSemidefiniteError:
+            found = expectation_propagation(K, self._y)
+        self._last = found
+        return found
+
+    def __call__(self, logs: Array) -> tuple[float, Array]:
+        """Value and gradient."""
+        variance, widths = float(np.exp(logs[0])), np.exp(logs[1:])
+        K = _covariance(self._X, self._X, variance, widths)
+        found = self.approximation(K)
+        pull = found.slope() * K
+        Z = self._X / widths
+        # Σ_ij P_ij (z_id − z_jd)² for the symmetric P
+        squares = 2.0 * (pull.sum(axis=1) @ Z**2 - np.sum(Z * (pull @ Z), axis=0))
+        along = squares if len(widths) > 1 else squares.sum(keepdims=True)
+        return found.log_evidence, np.append(pull.sum(), along)

@@ -3,7 +3,7 @@
 A cell is a set × an algorithm × a partition into training and test rows. Partitions are the first ten of the
 benchmark's where the user's files have them, and random ones of the same sizes otherwise (`partition` in the settings).
 At size "full" the sets are the benchmark's own files. At "quick" and "toy" they are copies that the library ships, with
-random partitions. EP-GPC has cells where GPy is installed and the training part has at most `GPC_ROWS` rows.
+random partitions.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from validation.harness import Cell, CellResult, FinishedCell, Size, StudyResult
 from validation.harness.scores import score
 from validation.harness.splits import Split, random_split, seed_of
 
-from ..table import Entry, ReproducedTable, table_study
+from ..table import Entry, Reason, ReproducedTable, table_study
 from ..why import why
-from . import ep_gpc
 from .algorithms import ALGORITHMS, CLASSES, LSSVM, OURS, STAGES, Fitted
 from .published import COLUMNS, TABLE_1, TABLE_2, Benchmark
 
@@ -38,10 +37,10 @@ __all__ = [
 ]
 
 PARTITIONS = 10
-GPC_ROWS = 500
 FIVE = ("heart", "german", "breast_cancer", "diabetis", "thyroid")
 """Sets on which the documentation shows the over-fitting."""
 SHIPPED = {"heart": "hea", "titanic": "tit", "diabetis": "pid"}
+SHORTER = "tests/validation/papers/test_reasons.py::test_a_shorter_search_has_the_errors_of_paper_1"
 SEARCHED = "ARD LSSVM"
 """The column whose criterion is searched for the least of several minima; `OURS` takes the first."""
 
@@ -81,7 +80,7 @@ def cells(data: None, size: Size) -> list[Cell]:
             sha256 = rows_of(source).sha256
         except FileNotFoundError:
             continue
-        for name in _algorithms(benchmark, size):
+        for name in ALGORITHMS:
             for number in range(count):
                 settings = {
                     "set": benchmark.name,
@@ -95,7 +94,7 @@ def cells(data: None, size: Size) -> list[Cell]:
                 if ALGORITHMS[name].column == SEARCHED:
                     settings["stages"] = STAGES
                 elif ALGORITHMS[name] not in LSSVM:
-                    settings["order of sites"] = "random, by the cell's seed"
+                    settings["sites"] = "all at once"  # of expectation propagation
                 key = f"{benchmark.name}.{name}.{number:02d}"
                 found.append(Cell(key, settings, seed_of(source, number)))
     return found
@@ -106,11 +105,6 @@ def _sources(size: Size) -> list[tuple[Benchmark, str]]:
         return [(b, f"ida_{b.name}") for b in TABLE_1]
     shipped = ("titanic",) if size == "toy" else tuple(SHIPPED)
     return [(b, SHIPPED[b.name]) for b in TABLE_1 if b.name in shipped]
-
-
-def _algorithms(benchmark: Benchmark, size: Size) -> list[str]:
-    processes = size != "toy" and ep_gpc.available() and benchmark.n_train <= GPC_ROWS
-    return [a for a in ALGORITHMS if processes or ALGORITHMS[a] in LSSVM]
 
 
 def compute(cell: Cell, data: None) -> CellResult:
@@ -212,12 +206,13 @@ def table(result: StudyResult) -> ReproducedTable:
     )
 
 
-def _why(result: StudyResult, benchmark: Benchmark, column: str) -> str:
+def _why(result: StudyResult, benchmark: Benchmark, column: str) -> Reason:
     """What is not as in the paper, or not known to be: where a difference may come from."""
     cells = finished_of(result, benchmark.name, column)
     random = sum(f.cell.settings["partition"] == "random" for f in cells)
     flat = sum(bool(f.values.get("flat_limit")) for f in cells)
-    said = [known] if result.size == "full" and (known := why("paper1-table2", benchmark.name, column)) else []
+    known = why("paper1-table2", benchmark.name, column) if result.size == "full" else Reason()
+    said, test = [known.sentence] if known.sentence else [], known.test
     if flat:
         said.append(
             f"The choice is the flat limit, a linear model, in {flat} of {len(cells)} partitions; the paper does not "
@@ -225,7 +220,8 @@ def _why(result: StudyResult, benchmark: Benchmark, column: str) -> str:
         )
     elif column == SEARCHED:
         said.append("The least PRESS of several descents; the paper mentions no more than one.")
-        said += _searched_less(result, benchmark)
+        less = _searched_less(result, benchmark)
+        said, test = [*said, less.sentence], test or less.test
     elif column.endswith("EP-GPC"):
         said.append("Another program and another search than the paper's.")
     stopped = sum(not f.values["converged"] for f in cells)
@@ -233,37 +229,37 @@ def _why(result: StudyResult, benchmark: Benchmark, column: str) -> str:
         said.append(f"{stopped} of {len(cells)} searches ended before they converged.")
     if random:
         said.append(f"{random} of {len(cells)} partitions are random ones.")
-    return " ".join(said) or f"The first {len(cells)} of the benchmark's partitions, not all of them."
+    sentence = " ".join(filter(None, said))
+    return Reason(sentence or f"The first {len(cells)} of the benchmark's partitions, not all of them.", test)
 
 
-def _searched_less(result: StudyResult, benchmark: Benchmark) -> list[str]:
+def _searched_less(result: StudyResult, benchmark: Benchmark) -> Reason:
     """How a single descent compares, where it has been computed."""
     several, once = (mean_squares_of(result, benchmark.name, column) for column in (SEARCHED, OURS))
     if not once or several.keys() != once.keys():
-        return []
+        return Reason()
     errors = tuple(errors_of(result, benchmark.name, OURS).values())
     single = Entry(benchmark.title, OURS, errors, TABLE_2[benchmark.name, SEARCHED])
     higher = 100.0 * (sum(once.values()) / sum(several.values()) - 1.0)
     away = f"{'−' if single.distance < 0 else '+'}{abs(single.distance):.1f} standard errors from"
     held = "within two standard errors of" if abs(single.distance) <= 2.0 else away
-    return [
+    passed = _passed(result, benchmark)
+    sentence = (
         f"One from the best spherical kernel alone ends at a PRESS that is higher by {higher:.1f} %, with "
-        f"{single.mean:.2f} ± {single.se:.2f} % errors, {held} the paper's.",
-        *_passed(result, benchmark),
-    ]
+        f"{single.mean:.2f} ± {single.se:.2f} % errors, {held} the paper's."
+    )
+    return Reason(f"{sentence} {passed}".rstrip(), SHORTER if abs(single.distance) <= 2.0 or passed else "")
 
 
-def _passed(result: StudyResult, benchmark: Benchmark) -> list[str]:
+def _passed(result: StudyResult, benchmark: Benchmark) -> str:
     """Between which numbers of iterations the error of that descent passes the paper's."""
     errors, theirs = stages_of(result, benchmark.name, "error"), TABLE_2[benchmark.name, SEARCHED].mean
     after = (0, *STAGES)
     passed = np.flatnonzero((errors[:-2] < theirs) & (errors[1:-1] >= theirs))
     if not passed.size or not errors[0] < theirs <= errors[-1]:
-        return []
+        return ""
     place = int(passed[0])
-    return [
-        f"Along that descent the error passes the paper's between {after[place]} and {after[place + 1]} iterations."
-    ]
+    return f"Along that descent the error passes the paper's between {after[place]} and {after[place + 1]} iterations."
 
 
 def absent(result: StudyResult) -> tuple[str, ...]:
@@ -285,8 +281,6 @@ def absent(result: StudyResult) -> tuple[str, ...]:
         said = ", ".join(f"{b.title} ({len(random[b.name])} of {counts[b.name]})" for b in TABLE_1 if b.name in random)
         found.append(f"Random partitions of the paper's sizes instead of the benchmark's: {said}.")
     processes = {s["set"] for s in settings if s["algorithm"].startswith("ep-gpc")}
-    if not processes:
-        found.append("EP-GPC was not computed: GPy is not installed (the extra gpc), or it was not asked for.")
-    elif large := [b.title for b in TABLE_1 if b.name in there - processes]:
-        found.append(f"EP-GPC was not computed for more than {GPC_ROWS} training rows: {', '.join(large)}.")
+    if left := [b.title for b in TABLE_1 if b.name in there - processes]:
+        found.append(f"EP-GPC was not asked for: {', '.join(left)}.")
     return tuple(found)

@@ -25,7 +25,7 @@ from bayes_lssvm.datasets import load
 from validation.harness import Cell, Size, StudyResult
 from validation.harness.splits import random_split, seed_of
 
-from ..table import Entry, Published, ReproducedTable
+from ..table import Entry, Published, Reason, ReproducedTable
 from .table2_published import CODINGS, Key
 
 KERNELS: tuple[str, ...] = ("linear", "rbf")
@@ -186,7 +186,7 @@ def laid_out(
     result: StudyResult,
     published: Mapping[Key, Published],
     decodings: Mapping[str, str],
-    why: Callable[[Key], str],
+    why: Callable[[Key], Reason],
     *,
     title: str,
     source: str,

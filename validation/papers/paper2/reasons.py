@@ -14,16 +14,17 @@ import numpy as np
 
 from validation.harness import StudyResult
 
-from ..table import Published
+from ..table import Published, Reason
 from .data import scores_of
 from .table2_published import Key
 
+SUPPORT = "tests/validation/papers/test_reasons.py::test_what_paper_2_leaves_open_gives_its_figures"
 RULES = {"hamming-strict": "counted as wrong", "hamming-first": "given to the first of the tied classes"}
 
 
 def reason(
-    result: StudyResult, key: Key, printed: Published, orders: Mapping[str, Mapping[str, float]], otherwise: str
-) -> str:
+    result: StudyResult, key: Key, printed: Published, orders: Mapping[str, Mapping[str, float]], otherwise: Reason
+) -> Reason:
     """Sentences on an entry that differs by more than two of the paper's standard deviations.
 
     Parameters
@@ -34,7 +35,7 @@ def reason(
     printed : Published
     orders : mapping
         Mean accuracies of minimal output coding by other orders of the classes and by decoding; may be empty.
-    otherwise : str
+    otherwise : Reason
         What is known where neither the order nor ties account for the difference.
     """
     _, _, decoding, coding = key
@@ -46,9 +47,9 @@ def reason(
     if decoding == "hinge" and (loss := _loss(result, key, printed)) is not None:
         found.append(loss)
     sentences = [one.sentence for one in found]
-    if not any(one.reproduces for one in found):
-        sentences.append(otherwise)
-    return " ".join(sentences)
+    if any(one.reproduces for one in found):
+        return Reason(" ".join(sentences), SUPPORT)
+    return Reason(" ".join([*sentences, otherwise.sentence]), otherwise.test)
 
 
 class _Tried(NamedTuple):

@@ -7,6 +7,8 @@ A model is designed on a window of past days and then forecasts the days of a bl
     ARX             lags of all four indices, p by AIC
     LS-SVM          lags of all four indices, RBF kernel by evidence, p by the evidence too
     LS-SVM + vol.   the same inputs, with noise precisions ζw_t from a second LS-SVM (`paper4_volatility`)
+    learned noise   `BayesianLSSVR(noise="learned")`, whose two LS-SVMs see the same inputs: the lags and the activity
+                    that the volatility is forecast from
 
 Each gives mean and standard deviation of a Gaussian for the day's return. Inputs are standardised with the window.
 """
@@ -27,7 +29,7 @@ from bayes_lssvm.base.typing import Array
 from .dax_series import DAX, LONGEST, Inputs, activity, all_lags, inputs_for, own_lags
 from .volatility import fit_weighted, left_out, volatility
 
-MODELS = ("LS-SVM + volatility", "LS-SVM", "ARX", "AR", "buy and hold")
+MODELS = ("LS-SVM + volatility", "LS-SVM, learned noise", "LS-SVM", "ARX", "AR", "buy and hold")
 AR_ORDERS = tuple(range(1, 11))
 ARX_ORDERS = tuple(range(1, 6))
 LSSVM_ORDERS = (1, 2, 3, 5)
@@ -82,8 +84,8 @@ def forecast_block(
         found[name], facts[f"{name} order"] = _least_squares(returns, train, test, y, make, candidates)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesLSSVMWarning)  # "no signal" and the like: the facts have each status
-        plain, weighted, own = _lssvms(returns, train, test, (y - mean) / sd, orders, seed)
-    for name, forecast in (("LS-SVM", plain), ("LS-SVM + volatility", weighted)):
+        lssvms, own = _lssvms(returns, train, test, (y - mean) / sd, orders, seed)
+    for name, forecast in lssvms.items():
         found[name] = Forecast(mean + sd * forecast.mean, sd * forecast.sd)
     return Block({name: found[name] for name in MODELS}, facts | own)
 
@@ -112,8 +114,8 @@ def _with_constant(X: Array) -> Array:
 
 def _lssvms(
     returns: Array, train: range, test: range, y: Array, orders: Sequence[int], seed: int
-) -> tuple[Forecast, Forecast, dict[str, Any]]:
-    """The LS-SVM without and with volatility, for standardised targets y."""
+) -> tuple[dict[str, Forecast], dict[str, Any]]:
+    """The LS-SVM without and with volatility, and with learned noise, for standardised targets y."""
     fitted = {
         p: BayesianLSSVR("rbf", prior="flat", random_state=seed).fit(inputs_for(returns, train, all_lags(p)), y)
         for p in orders
@@ -129,6 +131,8 @@ def _lssvms(
     noise = volatility(active, y - left_out(model), active_new, seed)
     weighted = fit_weighted(model.X_fit_, y, noise.train)
     z, variance = weighted.moments(model.standardiser_(X_new))
+    learned = BayesianLSSVR("rbf", noise="learned", random_state=seed)
+    learned.fit(np.column_stack([inputs_for(returns, train, all_lags(p)), active]), y)
     facts = {
         "LS-SVM order": p,
         "log_evidence": {str(order): m.log_evidence_ for order, m in fitted.items()},
@@ -139,5 +143,12 @@ def _lssvms(
         "weighted_status": weighted.status,
         "weighted_log_evidence": weighted.log_evidence,
         "weights": [float(q) for q in np.quantile(noise.train, [0.05, 0.5, 0.95])],
+        "noise": learned.noise_,
+        "noise_gain": learned.noise_gain_,
     }
-    return Forecast(mean, sd), Forecast(z, np.sqrt(variance + 1.0 / (weighted.posterior.zeta * noise.new))), facts
+    forecasts = {
+        "LS-SVM": Forecast(mean, sd),
+        "LS-SVM + volatility": Forecast(z, np.sqrt(variance + 1.0 / (weighted.posterior.zeta * noise.new))),
+        "LS-SVM, learned noise": Forecast(*learned.predict(np.column_stack([X_new, active_new]), return_std=True)),
+    }
+    return forecasts, facts

@@ -130,6 +130,6 @@ STUDY = Study(
     cells=cells,
     compute=compute,
     needs_data=False,
-    own_data="as each cell names them",
+    own_data="many sets, named in the tables",
 )
 """A cell is a method on one repeat of a data set."""

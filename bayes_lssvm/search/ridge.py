@@ -1,0 +1,201 @@
+"""Along the ridge of (log μ, log ζ, log θ) to the best parameter θ of a kernel that has one, by a factor a step.
+
+Laplace's evidence with its prior is F(θ) = log p(D, x̂, θ) + volume(θ), with the mode x̂ of x = (log μ, log ζ) for every
+θ. Each point (x, θ) that `levels.near_mode` looks at has the gradient g = (g_x, g_θ) of the density and A = −∂²/∂x²
+exactly. What is left of minus the Hessian, its column (b, c) of θ, follows from the last two points, which leave no
+freedom in it. So does the slope v of the volume, about; where the ridge is flat it is computed. The step is Newton's:
+
+    (c − bᵀA⁻¹b) dθ = g_θ + v − bᵀA⁻¹g_x          A dx = g_x − b dθ
+
+It converges as the secant method does. The start and a first (b, c, v) come from fewer data points, so that three or
+four factors on all data are enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ..base.errors import NotPositiveSemidefiniteError
+from ..base.typing import Array
+from ..kernels import Kernel
+from ..levels.near_mode import NearMode, near_mode, random_signs
+from ..levels.objective import Objective
+
+__all__ = ["Bend", "RidgeTop", "Slope", "follow_ridge", "ridge"]
+
+_LONGEST = 0.5  # steps in log θ
+_LONGEST_OF_X = 1.5
+_PROBING = 0.1  # the first step where no bend is known
+_UPHILL = 0.3  # a step where the ridge bends upwards
+_SMALLEST_MOVE = 1e-5  # in log θ, of which a bend can be told
+_GROWTH = 0.75  # power of the number of points with which curvatures grow, about: more points, narrower kernels
+# Errors of the volume's slope, in nats: unknown, from other data points, for a squared distance from the ridge, for the
+# distance between two points
+_UNKNOWN_SLOPE, _OTHER_POINTS, _OFF_RIDGE, _TURNING = 0.5, 0.1, 0.3, 0.25
+_NEAR = 0.1  # a step to where the exact slope is of use
+_MOST = 8
+
+
+class Slope(NamedTuple):
+    """The slope v of the volume along the ridge, and its error, about."""
+
+    value: float = 0.0
+    error: float = _UNKNOWN_SLOPE
+
+
+class Bend(NamedTuple):
+    """The column of θ in minus the Hessian of the density, b of shape (2,) and c, with A where it was found."""
+
+    cross: Array
+    own: float
+    precision: Array
+
+    @property
+    def along(self) -> float:
+        """Minus the second derivative of the density along the ridge, c − bᵀA⁻¹b."""
+        return self.own - float(self.cross @ np.linalg.solve(self.precision, self.cross))
+
+    def at(self, precision: Array, growth: float) -> Bend:
+        """On other points, where A is another one and the curvature along the ridge so many times as large."""
+        stretch = np.sqrt(np.diag(precision) / np.diag(self.precision))
+        cross = np.sqrt(growth) * stretch * self.cross
+        own = growth * self.along + float(cross @ np.linalg.solve(precision, cross))
+        return Bend(cross, own, precision)
+
+
+class RidgeTop(NamedTuple):
+    """Where the way along the ridge ends.
+
+    Attributes
+    ----------
+    position : array of shape (3,)
+        The last step's target, which was not evaluated.
+    value : float
+        F there, as the last step promises it.
+    bend : Bend
+    slope : Slope
+    n_evaluations : int
+    """
+
+    position: Array
+    value: float
+    bend: Bend
+    slope: Slope
+    n_evaluations: int
+
+
+class _Look(NamedTuple):
+    at: Array
+    near: NearMode
+
+    @property
+    def lag(self) -> float:
+        """How far x is from the mode of this θ."""
+        return float(np.abs(np.linalg.solve(self.near.precision, self.near.gradient[:2])).max())
+
+
+def ridge(objective: Objective, kernel: Kernel, rng: np.random.Generator) -> Callable[[Array, bool], NearMode]:
+    """The evidence around a point (log μ, log ζ, log θ) of shape (3,), with the volume's exact slope or without."""
+    signs = random_signs(len(objective.y), rng)
+
+    def look(point: Array, slope: bool) -> NearMode:
+        return near_mode(objective, kernel.with_log_params(point[2:]), point[:2], signs, slope=slope)
+
+    return look
+
+
+def follow_ridge(
+    look: Callable[[Array, bool], NearMode],
+    start: Array,
+    bounds: Array,
+    close: float,
+    *,
+    bend: Bend | None = None,
+    slope: Slope | None = None,
+    growth: float = 1.0,
+) -> RidgeTop | None:
+    """The top of the ridge near a start; None where it is not found soon, or at an end of the range of θ.
+
+    Parameters
+    ----------
+    look : callable
+        From `ridge`.
+    start : array of shape (3,)
+    bounds : pair of floats
+        Of log θ.
+    close : float
+        An error of log θ that is small enough.
+    bend : Bend, optional
+        From fewer data points.
+    slope : Slope, optional
+        From them, too.
+    growth : float
+        How many times as many these are.
+    """
+    looks: list[_Look] = []
+    slope = Slope() if slope is None else Slope(slope.value, slope.error + _OTHER_POINTS)
+    at, last, exactly = start, 1.0, False
+    for count in range(1, _MOST + 1):
+        try:
+            here = look(at, exactly)
+        except NotPositiveSemidefiniteError:
+            return None
+        if not (np.isfinite(here.density) and np.isfinite(here.volume)):
+            return None
+        looks.append(_Look(at, here))
+        if count == 1 and bend is not None:
+            bend = bend.at(here.precision, growth**_GROWTH)
+        elif count > 1 and abs(at[2] - looks[-2].at[2]) > _SMALLEST_MOVE:
+            bend = _bend(looks[-2], looks[-1])
+        slope = min([slope, *_slopes(looks)], key=lambda s: s.error)
+        step = _step(here, bend, slope.value)
+        move = abs(float(step[2]))
+        if not bounds[0] < at[2] + step[2] < bounds[1]:
+            return None
+        if count > 1 and bend is not None and bend.along > 0.0:
+            error = (slope.error + _TURNING * move) / bend.along
+            # the secant method's errors multiply; a first bend, from other points, is good to a factor only
+            if move * last < close and float(np.abs(step).max()) < _LONGEST and error < close:
+                gain = 0.5 * (float(here.gradient @ step) + slope.value * float(step[2]))
+                return RidgeTop(at + step, here.density + here.volume + gain, bend, slope, count)
+            exactly = move < _NEAR and slope.error > close * bend.along
+        at, last, slope = at + step, min(move, 1.0), Slope(slope.value, slope.error + _TURNING * move)
+    return None
+
+
+def _bend(before: _Look, here: _Look) -> Bend:
+    """(b, c) from two points: what the change of the gradient leaves once A is known."""
+    moved, turned = here.at - before.at, before.near.gradient - here.near.gradient
+    dx, dtheta = moved[:2], float(moved[2])
+    cross = (turned[:2] - 0.5 * (before.near.precision + here.near.precision) @ dx) / dtheta
+    return Bend(cross, (float(turned[2]) - float(cross @ dx)) / dtheta, here.near.precision)
+
+
+def _slopes(looks: list[_Look]) -> Iterator[Slope]:
+    """The slope at the last point: exact but for its distance from the ridge, or from two points.
+
+    The error from two points is of second order in how far each is from the ridge, and of first in their gap.
+    """
+    *others, here = looks
+    if here.near.volume_slope is not None:
+        yield Slope(float(here.near.volume_slope[0]), here.lag)
+    for before in others:
+        moved = float(here.at[2] - before.at[2])
+        if abs(moved) > _SMALLEST_MOVE:
+            error = _OFF_RIDGE * (before.lag**2 + here.lag**2) / abs(moved) + _TURNING * abs(moved)
+            yield Slope((here.near.volume - before.near.volume) / moved, error)
+
+
+def _step(here: NearMode, bend: Bend | None, slope: float) -> Array:
+    """Newton's step, or one of a fair length uphill where the bend is not known or upwards."""
+    gx, gtheta = here.gradient[:2], float(here.gradient[2])
+    if bend is None:
+        return np.array([0.0, 0.0, float(np.copysign(_PROBING, gtheta))])
+    reduced = gtheta + slope - float(bend.cross @ np.linalg.solve(here.precision, gx))
+    dtheta = reduced / bend.along if bend.along > 0.0 else float(np.copysign(_UPHILL, reduced))
+    dtheta = float(np.clip(dtheta, -_LONGEST, _LONGEST))
+    dx = np.linalg.solve(here.precision, gx - bend.cross * dtheta)
+    return np.append(np.clip(dx, -_LONGEST_OF_X, _LONGEST_OF_X), dtheta)

@@ -1,0 +1,72 @@
+"""Laplace's evidence near its mode, by a Cholesky factor, against the reduction that finds the mode."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bayes_lssvm.kernels import ARD, RBF
+from bayes_lssvm.levels.default_prior import default_prior
+from bayes_lssvm.levels.near_mode import near_mode, random_signs
+from bayes_lssvm.levels.objective import Objective
+
+N = 80
+
+
+@pytest.fixture(params=["labels", "targets", "weights"])
+def objective(request):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(N, 3))
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.4 * rng.normal(size=N)
+    weights = rng.uniform(0.3, 3.0, N) if request.param == "weights" else None
+    if request.param == "labels":
+        y = np.where(y > 0.3, 1.0, -1.0)
+    found = Objective(X, y, weights=weights)
+    return replace(found, prior=default_prior(RBF(1.7), X, y, classes=request.param == "labels", weights=weights))
+
+
+def at_mode(objective, kernel):
+    exact = objective.evaluate(kernel, gradient=True)
+    x = np.log([exact.level2.mu, exact.level2.zeta])
+    return exact, x, random_signs(N, np.random.default_rng(0))
+
+
+def test_at_the_mode_it_is_the_evidence_with_its_gradient(objective):
+    exact, x, signs = at_mode(objective, RBF(2.0))
+    near = near_mode(objective, RBF(2.0), x, signs, slope=True)
+    assert near.density + near.volume == pytest.approx(exact.value, abs=1e-9)
+    assert near.gradient[:2] == pytest.approx(np.zeros(2), abs=1e-8)
+    assert near.precision == pytest.approx(exact.posterior.precision, rel=1e-9)
+    assert near.gradient[2:] + near.volume_slope == pytest.approx(exact.gradient, abs=1e-8)
+
+
+def test_several_parameters_have_a_slope_each(objective):
+    kernel = ARD((1.5, 2.0, 4.0))
+    several = replace(objective, prior=replace(objective.prior, kernel=(objective.prior.kernel[0],) * 3))
+    exact, x, signs = at_mode(several, kernel)
+    near = near_mode(several, kernel, x, signs, slope=True)
+    assert near.gradient[2:] + near.volume_slope == pytest.approx(exact.gradient, abs=1e-8)
+    assert near_mode(several, kernel, x, signs).gradient == pytest.approx(near.gradient, abs=1e-9)
+
+
+def test_the_gradient_is_that_of_the_density(objective):
+    point, signs = np.array([0.3, 1.0, np.log(1.4)]), random_signs(N, np.random.default_rng(1))
+
+    def density(v):
+        return near_mode(objective, RBF(float(np.exp(v[2]))), v[:2], signs).density
+
+    found = near_mode(objective, RBF(1.4), point[:2], signs)
+    steps = 1e-5 * np.eye(3)
+    differences = [(density(point + h) - density(point - h)) / 2e-5 for h in steps]
+    assert found.gradient == pytest.approx(differences, rel=1e-6, abs=1e-6)
+
+
+def test_the_volume_aside_of_the_mode_is_that_at_the_mode_to_first_order(objective):
+    _, x, signs = at_mode(objective, RBF(2.0))
+    top = near_mode(objective, RBF(2.0), x, signs)
+    for step in 0.05 * np.eye(2):
+        aside = near_mode(objective, RBF(2.0), x + step, signs)
+        bare = np.log(2.0 * np.pi) - 0.5 * np.log(np.linalg.det(aside.precision))
+        assert abs(aside.volume - top.volume) < max(0.4 * abs(bare - top.volume), 3e-3)

@@ -1,0 +1,196 @@
+"""Does the test that an equation's row names go red when its function is broken? `python -m tests.mutations.mapped`.
+
+The equation maps (`docs/theory/equations*.md`) name for each equation the functions that compute it and the tests that
+show it. A row is drawn, and a fault from the lines of its functions that its tests reach, or where these have none from
+what they call. The row's tests alone look at it. Faults that `equivalent.json` shows to change nothing are not drawn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import functools
+import inspect
+import json
+import random
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.mutations.__main__ import KILLED, ROOT, execute
+from tests.mutations.areas import HERE, equivalents
+from tests.mutations.operators import Mutant, mutants_of
+
+MAPS = ("docs/theory/equations.md", "docs/theory/equations_papers_1_to_4.md")
+RESULTS = HERE / "mapped.json"
+DEPTH = 2  # of calls: a function that only calls others has no formula of its own
+PACKAGES = ("bayes_lssvm", "validation")
+CHECKS = "bayes_lssvm.base"  # input, memory, files: no formula
+TRIED = 12  # faults of a row, of which the first that its tests reach counts
+_NAME, _TEST = re.compile(r"`((?:bayes_lssvm|validation)\.[\w.]+)"), re.compile(r"tests/[\w/]+\.py::\w+")
+
+
+class MapRow(NamedTuple):
+    """An equation with the dotted names that compute it and the tests that show it."""
+
+    paper: str
+    equation: str
+    names: tuple[str, ...]
+    tests: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """What names it."""
+        return f"{self.paper}: {self.equation}"
+
+
+def map_rows(root: Path = ROOT) -> list[MapRow]:
+    """The rows of both maps that have a function and a test."""
+    found, paper = [], "Paper 0"
+    for file in MAPS:
+        for line in (root / file).read_text("utf-8").splitlines():
+            if line.startswith("## Paper"):
+                paper = line.removeprefix("## ")
+            cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+            if len(cells) >= 4 and (names := _NAME.findall(cells[-2])) and (tests := _TEST.findall(cells[-1])):
+                found.append(MapRow(paper, cells[0], tuple(names), tuple(tests)))
+    return found
+
+
+def object_of(name: str) -> Any:
+    """The function, method or class of a dotted name; of a field the class that has it."""
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found: Any = import_module(".".join(parts[:cut]))
+        except ImportError:
+            continue
+        for part in parts[cut:]:
+            inner = inspect.getattr_static(found, part, None) if inspect.isclass(found) else getattr(found, part)
+            found = found if inner is None else inner
+        return function_of(found)
+    raise ImportError(f"{name} is in no module.")
+
+
+def function_of(found: Any) -> Any:
+    """What stands behind a property, a class method or a wrapper."""
+    for attribute in ("__func__", "fget", "func", "fn"):
+        found = getattr(found, attribute, None) or found
+    return inspect.unwrap(found) if callable(found) else found
+
+
+def with_called(found: Any, depth: int = DEPTH) -> Iterator[Any]:
+    """A function or class, and the package's functions that its body calls by name or on itself, so many steps deep."""
+    module = str(getattr(found, "__module__", ""))
+    if not hasattr(found, "__qualname__") or not module.startswith(PACKAGES) or module.startswith(CHECKS):
+        return
+    yield found
+    if depth == 0 or not inspect.isfunction(found):
+        return
+    owner = _owner(found)
+    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(found)))):
+        if not isinstance(node, ast.Call):
+            continue
+        called = None
+        if isinstance(node.func, ast.Name):
+            called = found.__globals__.get(node.func.id)
+        elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+            if node.func.value.id in ("self", "cls") and owner is not None:
+                called = inspect.getattr_static(owner, node.func.attr, None)
+            elif inspect.isclass(base := found.__globals__.get(node.func.value.id)):
+                called = inspect.getattr_static(base, node.func.attr, None)
+        if called is not None and not inspect.isclass(called):
+            yield from with_called(function_of(called), depth - 1)
+
+
+def _owner(found: Any) -> Any:
+    """The class of a method."""
+    name = found.__qualname__.rpartition(".")[0]
+    return found.__globals__.get(name) if name else None
+
+
+def faults_of(row: MapRow) -> tuple[list[Mutant], list[Mutant]]:
+    """The faults in the functions of a row, and those in what these call, but those that change nothing."""
+    own = [object_of(name) for name in row.names]
+    called = dict.fromkeys(one for start in own for one in with_called(start))
+    found = {one: _faults_in(one) for one in called}
+    first = [fault for one in own for fault in found.get(one, ())]
+    return first, [fault for one, faults in found.items() if one not in own for fault in faults]
+
+
+@functools.cache
+def _faults_of_file(path: str) -> list[Mutant]:
+    return mutants_of((ROOT / path).read_text("utf-8"), path)
+
+
+def _faults_in(one: Any) -> list[Mutant]:
+    known, path = equivalents(), str(Path(inspect.getsourcefile(one) or "").relative_to(ROOT))
+    return [
+        mutant
+        for mutant in _faults_of_file(path)
+        if mutant.function == one.__qualname__ or mutant.function.startswith(f"{one.__qualname__}.")
+        if mutant.key not in known and mutant.line_key not in known
+    ]
+
+
+def drawn(rows: list[MapRow], seed: int) -> dict[str, Any]:
+    """A job for the worker: faults of each row in random order, its own functions' first, with the row's tests."""
+    chance = random.Random(seed)
+    mutants, named = [], []
+    for row in rows:
+        for faults in faults_of(row):
+            for mutant in chance.sample(faults, min(TRIED, len(faults))):
+                mutants.append(mutant._asdict())
+                named.append({"row": row.key, "tests": row.tests})
+    sources = sorted({mutant["path"] for mutant in mutants})
+    return {"sources": sources, "tests": sorted({t for row in rows for t in row.tests}), "mutants": mutants,
+            "named": named}  # fmt: skip
+
+
+def summary(verdicts: list[dict[str, Any]]) -> str:
+    """Markdown: for each paper how many rows had a fault and in how many a named test went red."""
+    lines = ["| paper | equations with a fault | a named test is red | share |", "| --- | --- | --- | --- |"]
+    every, red = Counter[str](), Counter[str]()
+    for fault in verdicts:
+        for paper in (fault["row"].split(":")[0], "all"):
+            every[paper] += 1
+            red[paper] += fault["verdict"] in KILLED
+    papers = [*sorted(paper for paper in every if paper != "all"), "all"]
+    return "\n".join([*lines, *(f"| {p} | {every[p]} | {red[p]} | {100 * red[p] / every[p]:.0f} % |" for p in papers)])
+
+
+def main() -> None:
+    """Draw rows, run, tell; verdicts are kept in `mapped.json` where `--keep` is given."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.mutations.mapped", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of rows and faults (0)")
+    parser.add_argument("--sample", type=int, default=40, help="equations (40)")
+    parser.add_argument("--papers", nargs="*", default=[], metavar="N", help="of these papers alone: 0 1 2 3 4")
+    parser.add_argument("--without", default="", metavar="WORD", help="leave out tests whose name has this word")
+    parser.add_argument("--keep", action="store_true", help=f"write {RESULTS.name}")
+    options = parser.parse_args()
+    rows = [r for r in map_rows() if not options.papers or r.paper.removeprefix("Paper ") in options.papers]
+    if options.without:
+        rows = [r for r in rows if not any(options.without in test for test in r.tests)]
+    rows = random.Random(options.seed).sample(rows, min(options.sample, len(rows)))
+    verdicts = execute({**drawn(rows, options.seed), "seconds": 60.0})
+    for fault in verdicts:
+        if fault["verdict"] not in KILLED:
+            print(f"{fault['verdict']}: {fault['row']}, line {fault['line']} of {fault['path']}: {fault['text']}")
+            print(f"    {fault['before']} → {fault['after']}")
+    missing = sorted({row.key for row in rows} - {fault["row"] for fault in verdicts})
+    if missing:
+        print(f"No fault that a named test reaches: {'; '.join(missing)}.")
+    if options.keep:
+        stored = {"seed": options.seed, "sample": options.sample, "verdicts": verdicts, "without faults": missing}
+        RESULTS.write_text(json.dumps(stored, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    print(summary(verdicts))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""The way along the ridge ends where an exhaustive search does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bayes_lssvm.kernels import ARD, RBF
+from bayes_lssvm.levels.default_prior import default_prior
+from bayes_lssvm.levels.objective import Objective
+from bayes_lssvm.search import refinement
+from bayes_lssvm.search.refinement import refine_objective
+from bayes_lssvm.search.ridge import follow_ridge, ridge
+from bayes_lssvm.search.stages import SUBSET, stages
+
+
+def problem(n, d, *, labels, weights=False, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    f = np.sin(1.5 * X[:, 0]) + 0.4 * X[:, -1] ** 2
+    y = f + 0.5 * rng.normal(size=n)
+    y = np.where(y > np.median(y), 1.0, -1.0) if labels else y
+    w = rng.uniform(0.5, 2.0, n) if weights else None
+    kernel = RBF(float(np.sqrt(d)))
+    return Objective(X, y, prior=default_prior(kernel, X, y, classes=labels, weights=w), weights=w), kernel
+
+
+@pytest.mark.parametrize(("labels", "weights"), [(True, False), (False, False), (False, True)])
+def test_the_search_along_the_ridge_ends_at_the_exhaustive_one(labels, weights, monkeypatch):
+    """On data of this test's own making; the tolerances of the search were set on others."""
+    monkeypatch.setattr(refinement, "_RIDGE_FROM", 300)
+    objective, kernel = problem(340, 2, labels=labels, weights=weights)
+    fast = refine_objective(objective, kernel)
+    slow = refine_objective(objective, kernel, exhaustive=True)
+    assert fast.kernel.log_params == pytest.approx(slow.kernel.log_params, abs=1e-3)
+    assert fast.value == pytest.approx(slow.value, abs=1e-4)
+    assert fast.n_evaluations < slow.n_evaluations
+
+
+def test_what_it_found_is_the_exact_evidence():
+    objective, kernel = problem(340, 2, labels=True)
+    found = refine_objective(objective, kernel)
+    again = objective.evaluate(found.kernel)
+    assert found.value == pytest.approx(again.value, abs=1e-9)
+    assert found.optima[0].level2.gamma == pytest.approx(again.level2.gamma, rel=1e-9)
+
+
+@pytest.mark.slow
+def test_several_scales_end_at_the_exhaustive_ones():
+    objective, _ = problem(330, 2, labels=False)
+    kernel = ARD((1.5, 1.5))
+    objective = replace(objective, prior=replace(objective.prior, kernel=(objective.prior.kernel[0],) * 2))
+    fast = refine_objective(objective, kernel)
+    slow = refine_objective(objective, kernel, exhaustive=True)
+    assert fast.value == pytest.approx(slow.value, abs=1e-3)
+
+
+def test_the_top_of_a_ridge_is_found_from_either_side():
+    objective, kernel = problem(200, 2, labels=False)
+    best = refine_objective(objective, kernel).optima[0]
+    top = np.append(np.log([best.level2.mu, best.level2.zeta]), best.kernel.log_params)
+    look, bounds = ridge(objective, kernel, np.random.default_rng(0)), kernel.log_bounds(objective.X)[0]
+    for away in (-0.3, 0.3):
+        found = follow_ridge(look, top + np.array([0.2, 0.0, away]), bounds, 1e-4)
+        assert found is not None
+        assert found.position == pytest.approx(top, abs=2e-3)
+        assert found.value == pytest.approx(best.value, abs=1e-2)
+
+
+def test_a_top_outside_the_range_is_not_found():
+    objective, kernel = problem(200, 2, labels=False)
+    best = refine_objective(objective, kernel).optima[0]
+    start = np.append(np.log([best.level2.mu, best.level2.zeta]), best.kernel.log_params + 0.6)
+    bounds = np.array([start[2] - 0.2, start[2] + 1.0])
+    assert follow_ridge(ridge(objective, kernel, np.random.default_rng(0)), start, bounds, 1e-4) is None
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(700, [700]), (1000, [500, 1000]), (4000, [800, 2000, 4000])])
+def test_stages_grow_to_all_points(n, sizes):
+    objective = Objective(np.zeros((n, 1)), np.arange(float(n)))
+    assert [len(stage.y) for stage in stages(objective, np.random.default_rng(0))] == sizes
+    assert min(sizes) > SUBSET
