@@ -60,7 +60,11 @@ def rank_figure(draws: Mapping[str, Array], *, width: float = 7.2, height: float
         visuals={
             "remove_axis": False,
             "title": {"size": 11},
-            "xlabel": {"text": "rank of a draw, as a share of all", "color": BLACK, "size": 10},
+            "xlabel": {
+                "text": "rank of a draw, as a share of all" if len(draws) < 4 else "rank, as a share",
+                "color": BLACK,
+                "size": 10,
+            },
             "credible_interval": {"color": GREY, "alpha": 0.18},
         },
         **cycle,

@@ -16,6 +16,7 @@ from validation.sampled import BUDGET
 from validation.studies.bayes_factors import ANALYTIC, RUNGS, SAMPLED, Evidence, Flip, compare, evidences, words
 from validation.studies.bayes_factors.comparison import DESIGN, Ladder, sampled
 
+from .chains import chains_section
 from .figures import forest, heat_map
 from .sentences import STANDARD_ERRORS, answer, count, distances, findings, label, offset, spoken
 
@@ -47,6 +48,7 @@ def page(result: StudyResult) -> Page:
             _evidence_section(order, ladder),
             _flip_section(flips),
             _sampled_section(order, ladder),
+            *chains_section(result, order),
             independence(),
         ),
         methods=_methods(result, ladder),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from reports.draw.thumbnail import bars as thumbnail_bars
+from reports.frame.draws import has_draws, largest_rhat
 from reports.frame.page import Page, Picture, Row, Section, Table
 from reports.frame.words import number
 from reports.pages.independence import independence
@@ -24,7 +25,7 @@ from .bars import (
     sampled_cells,
     sampled_figures,
 )
-from .figures import arviz_forest, arviz_pair, effective_sizes, energies, forest, has_draws, pairs, ranks
+from .figures import arviz_forest, arviz_pair, effective_sizes, energies, forest, pairs, ranks
 
 INTRODUCTION = (
     "How well do the data determine the hyperparameters? MacKay's formula gives error bars of log μ and log ζ without "
@@ -263,15 +264,9 @@ def rank_cells(result: StudyResult) -> tuple[FinishedCell, ...]:
     worst: dict[str, FinishedCell] = {}
     for cell in filter(has_draws, sampled_cells(result)):
         program = cell.cell.settings["program"]
-        if program not in worst or _rhat(cell) > _rhat(worst[program]):
+        if program not in worst or largest_rhat(cell) > largest_rhat(worst[program]):
             worst[program] = cell
     return tuple(worst.values())[:_MOST_RANK_PLOTS]
-
-
-def _rhat(cell: FinishedCell) -> float:
-    # chains that never moved have none, and are the worst of all
-    values = [check.value for check in cell.checks if check.name == "R-hat"]
-    return max((v if v == v else float("inf") for v in values), default=0.0)
 
 
 # --- words -----------------------------------------------------------------------------------------------------------

@@ -10,12 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
 
-from bayes_lssvm.base.arviz import read_netcdf
 from bayes_lssvm.base.typing import Array
 from reports.draw.arviz import Bar, energy_figure, ess_figure, forest_figure, pair_figure, rank_figure
 from reports.draw.style import BLACK, BLUE, GREEN, GREY, PAGE_WIDTH, PALE, PURPLE, VERMILION, new_figure
+from reports.frame.draws import draws_of, energies_of, has_draws
 from reports.frame.page import plain_label
-from reports.frame.write import KEPT
 from validation.harness import FinishedCell
 
 from .bars import PROGRAMS, SYMBOLS, Bars
@@ -132,19 +131,6 @@ def _pair(axes: Axes, b: Bars) -> None:
     axes.set_title(_wrapped(b.label), loc="left", fontsize=9.5)
 
 
-def draws_of(cell: FinishedCell) -> dict[str, Array]:
-    """Draws of a cell, of shape (chains, draws) each: from its file, or those that the page's record keeps."""
-    if cell.draws is None:
-        return {name: np.array(values) for name, values in cell.values[KEPT].items()}
-    posterior = read_netcdf(cell.draws)["posterior"]
-    return {str(name): np.asarray(values.values) for name, values in posterior.data_vars.items()}
-
-
-def has_draws(cell: FinishedCell) -> bool:
-    """Whether there are draws to show; records of pages keep some of them."""
-    return cell.draws is not None or KEPT in cell.values
-
-
 def hpd_levels(density: Array, shares: list[float]) -> list[float]:
     """Heights above which a density on an even grid has these shares of its mass."""
     ordered = np.sort(density.ravel())[::-1]
@@ -218,7 +204,5 @@ def effective_sizes(cell: FinishedCell) -> Figure:
 
 def energies(cell: FinishedCell) -> Figure | None:
     """Energies of the chains, where the sampler has them."""
-    if cell.draws is None:
-        return None
-    statistics = read_netcdf(cell.draws)["sample_stats"]
-    return energy_figure(np.asarray(statistics["energy"].values)) if "energy" in statistics.data_vars else None
+    energy = energies_of(cell)
+    return None if energy is None else energy_figure(energy)

@@ -155,7 +155,10 @@ def answer(result: StudyResult) -> Answer:
         "with care": f"The width that the evidence framework picks loses {lost:.2f} nats of exact evidence; its "
         f"evidence is off by up to {errors['mackay']:.2f} nats.",
         "fails": f"The evidence framework picks a poor kernel width here: it loses {lost:.1f} nats, and its evidence "
-        f"is off by up to {errors['mackay']:.1f}.",
+        f"is off by up to {errors['mackay']:.1f}."
+        if lost > SMALL_LOSS
+        else f"The evidence framework picks a good kernel width (it loses {lost:.2f} nats), but its evidence is off by "
+        f"up to {errors['mackay']:.1f} nats.",
     }[state]
     exact, own = chosen["quadrature"], chosen["mackay"]
     edge = ", at the end of the range searched" if own["at_edge"] else ""

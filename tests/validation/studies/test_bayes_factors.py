@@ -1,6 +1,7 @@
 """The study of Bayes factors and its page: numbers against direct calls, flips and verdicts on made-up results."""
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ from bayes_lssvm.marginal import laplace_evidence
 from bayes_lssvm.marginal.rules.lattice import integrate_on_lattice
 from bayes_lssvm.priors import HyperPrior
 from models import features
+from reports.frame.draws import largest_rhat
 from reports.pages.bayes_factors import page
+from reports.pages.bayes_factors.chains import chains_section, symbol
 from reports.pages.bayes_factors.sentences import distances
 from validation.harness import Cell, CellResult, FinishedCell, StudyResult, load_data, run
 from validation.ladder import spread_rows
@@ -306,3 +309,28 @@ def test_the_page_of_a_run(toy):
     first, second = (name for name, _ in order[:2])
     mackay = evidences(toy)["mackay"]
     assert f"{mackay[first].value - mackay[second].value:+.2f}".replace("-", "−") in shown
+
+
+def test_the_chains_behind_sampled_evidences_are_shown_by_arviz(toy):
+    order = [name for name, _ in sorted(evidences(toy)["quadrature"].items(), key=lambda item: -item[1].value)]
+    (section,) = chains_section(toy, order)
+    forest, *ranks = (picture for picture in section.pictures if picture.name.startswith(("arviz", "ranks")))
+    sampled = [c for c in toy.cells if c.cell.settings["method"] == "nuts"]
+    assert len(ranks) == min(len(sampled), 3)
+    best = [name for name in order if name in {c.cell.settings["model"] for c in sampled}][:3]
+    labels = {text.get_text() for text in forest.figure.axes[0].texts}
+    for name in best:
+        drawn = next(c for c in sampled if c.cell.settings["model"] == name)
+        assert {f"{symbol(site)}, {MODELS[name].label}" for site in drawn.values["mean"]} <= labels
+    worst = max(largest_rhat(c) for c in sampled)
+    assert f"the largest R-hat is {worst:.4f}" in ranks[0].caption
+    assert [p.name.split("-")[0] for p in section.pictures[-2:]] == ["ess", "energy"]
+    nothing = replace(toy, cells=tuple(c for c in toy.cells if c not in sampled))
+    assert chains_section(nothing, order) == ()
+
+
+def test_sites_of_kernels_have_symbols():
+    for model in MODELS.values():
+        for name in model.kernel.param_names:
+            assert symbol(f"log_{name}").startswith("log ")
+    assert symbol("log_1.sigma") == "log σ"

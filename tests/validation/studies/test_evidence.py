@@ -13,10 +13,10 @@ from bayes_lssvm.linalg.spectrum import TridiagonalReduction
 from bayes_lssvm.marginal import laplace_evidence
 from reports.frame.html import draw
 from reports.pages.evidence import page
-from reports.pages.evidence.ladder import findings, hills, ladder, loss
+from reports.pages.evidence.ladder import answer, findings, hills, ladder, loss
 from validation.harness import Check, StudyData, load_data, run
 from validation.registry import get_study
-from validation.studies.evidence import PRIOR, RUNGS, STUDY
+from validation.studies.evidence import PRIOR, RUNGS, STUDY, _fine_enough
 from validation.studies.evidence.choice import chosen_width
 from validation.studies.evidence.rungs import gamma_profile, rung, rungs_at
 
@@ -215,6 +215,31 @@ def test_the_verdict_on_errors_flips_at_one_nat(toy):
     said = findings(with_points(toy, shifted))[1]
     assert "MacKay's Occam factor (5.2): +1.20 at" in said
     assert "enough to change the reading of a Bayes factor: MacKay's Occam factor (5.2)." in said
+
+
+def test_a_good_width_with_a_poor_evidence_is_called_that(toy):
+    def shifted(point):
+        values = point["log_evidence"]
+        return point | {"log_evidence": values | {"mackay": values["quadrature"] + 7.25}}
+
+    far = with_points(toy, shifted)
+    assert answer(far).badge == "fails"
+    assert "picks a good kernel width" in answer(far).verdict
+    assert "off by up to 7.2 nats" in answer(far).verdict
+    best = toy["choice.quadrature"].values["exact"]
+    poor = changed(far, lambda cell: cell.key == "choice.mackay", lambda v: v | {"exact": best - 2.5})
+    assert "picks a poor kernel width here: it loses 2.5 nats" in answer(poor).verdict
+
+
+def test_quadrature_has_to_be_far_finer_than_the_sampling_beside_it():
+    def point(error, sampled):
+        return {"quadrature_error": error, "importance_error": sampled}
+
+    assert _fine_enough([point(0.9e-4, 1e-4)]).passed
+    assert not _fine_enough([point(1.1e-4, 1e-4), point(1e-9, 1.0)]).passed
+    assert _fine_enough([point(4e-4, 1e-2), point(1e-9, 1e-2)]).passed  # 5 % of the standard error
+    assert not _fine_enough([point(1e-9, 1e-2), point(6e-4, 1e-2)]).passed
+    assert not _fine_enough([point(6e-4, None)]).passed
 
 
 def test_the_verdict_tells_what_the_priors_centre_accounts_for(toy):
