@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .files import write_bytes
-from .scikit import alone
+from .turns import alone
 from .typing import AnyArray, Array
 
 if TYPE_CHECKING:

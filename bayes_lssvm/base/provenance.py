@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from functools import cache
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import scipy
-import sklearn
 
 from .._version import __version__
 from .typing import AnyArray
@@ -38,8 +38,12 @@ def provenance(*, settings: dict[str, Any], data: tuple[AnyArray, ...]) -> dict[
         "versions": {
             "bayes_lssvm": __version__,
             "python": platform.python_version(),
-            "numpy": np.__version__,
-            "scipy": scipy.__version__,
-            "scikit-learn": sklearn.__version__,
+            **{name: _version(name) for name in ("numpy", "scipy", "scikit-learn")},
         },
     }
+
+
+@cache
+def _version(package: str) -> str:
+    """From its metadata: a study's processes have no need of scikit-learn itself, which takes seconds to import."""
+    return version(package)

@@ -1,51 +1,17 @@
-"""scikit-learn's checks of inputs, one thread at a time, and what they say of tables that are none.
-
-They change Python's warning filters and put them back. The filters belong to the whole process, and two threads that do
-so at once leave them changed, so that warnings are lost or become errors for good.
-"""
+"""scikit-learn's checks of inputs, one thread at a time (`turns`), and what they say of tables that are none."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
-from threading import RLock
-from typing import Any, TypeVar
+from typing import Any
 
 from sklearn.utils import multiclass, validation
 
 from .frames import cell_that_is_no_number, refuse_unfit
+from .turns import alone
 
-__all__ = ["alone", "check_X_y", "check_classification_targets", "type_of_target", "validate_data"]
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-class _Turn:
-    """A lock that a forked process finds open."""
-
-    def __init__(self) -> None:
-        self.open()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self.open)
-
-    def open(self) -> None:
-        self.lock = RLock()
-
-
-_TURN = _Turn()
-
-
-def alone(function: Function) -> Function:
-    """The function, of which one thread runs at a time, as it does with any other function that has been so marked."""
-
-    @wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        with _TURN.lock:
-            return function(*args, **kwargs)
-
-    return called  # type: ignore[return-value]
+__all__ = ["check_X_y", "check_classification_targets", "type_of_target", "validate_data"]
 
 
 @alone

@@ -337,6 +337,7 @@ def test_each_method_is_the_librarys(method, options, keywords, sentence, run, r
     assert "kernel  RBF(sigma=1.3) (as given)" in out
 
 
+@pytest.mark.slow
 def test_several_kernel_parameters_by_a_design(record, run, folder, data):
     X, y, _ = data
     expected = marginalise(

@@ -26,12 +26,12 @@ def figures(what: str, seeds: range) -> dict[str, int]:
 
 
 def test_kills_of_a_study_cost_no_finished_cell(cases):
-    found = figures("study", cases(8, full=200))
+    found = figures("study", cases(4, full=200))
     assert (found["lost"], found["repeated"], found["rubbish"]) == (0, 0, 0), found
 
 
 def test_kills_of_out_leave_the_old_model_or_the_new_one(cases):
-    found = figures("model", cases(8, full=200))
+    found = figures("model", cases(4, full=200))
     assert (found["broken"], found["rubbish"]) == (0, 0), found
 
 

@@ -102,6 +102,7 @@ def test_level_2_given_the_kernel_is_drawn_nearly_as_it_is(prior, share):
     assert weights.mean() ** 2 / np.mean(weights**2) > share
 
 
+@pytest.mark.slow
 def test_jumps_alone_draw_the_posterior():
     """One free parameter, where quadrature knows the answer; a better proposal is learnt on the way."""
     X, y = small()

@@ -122,6 +122,7 @@ def test_whitened_weight_space_with_given_features(n, kernel, variance):
         assert found == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_any_map_gives_the_same_posterior_of_the_hyperparameters(monkeypatch):
     """The map is a change of variables: shifted and stretched at will, it still integrates to the same number."""
     X, y = regression(15)
@@ -199,6 +200,7 @@ def test_hilbert_features_in_several_dimensions(width):
     assert kernel_error(Hilbert({1: 40, 2: 30, 3: 12}[width], reach=2.0), X, [0.1]).largest < 0.02
 
 
+@pytest.mark.slow
 def test_approximate_features_in_the_program():
     X, y = regression(30)
     for maps in (Hilbert(4, reach=2.0), Fourier(6, seed=1)):
@@ -280,6 +282,7 @@ def spike_and_slab(width):
     numpyro.factor("slab", jnp.logaddexp(0.0, spike))
 
 
+@pytest.mark.slow
 def test_jumps_find_a_slab_that_is_no_mode():
     # between spike and slab the energy goes by jumps, and in the slab NUTS goes by the spike's short steps
     limits = Thresholds(e_fmi=0.01, tree_depth_share=0.05)

@@ -364,7 +364,7 @@ SHARED = {
     "base.progress",
 }
 HELPERS = {"linalg.blas", "base.files", "base.rounding", "base.scikit", "base.text", "_version"}
-HELPERS |= {"base", "base.frames", "base.holds", "linalg", "sampling"}
+HELPERS |= {"base", "base.frames", "base.holds", "base.turns", "linalg", "sampling"}
 
 
 def modules_imported(path, package):
@@ -459,6 +459,7 @@ def test_weight_space_nuts_agrees_with_quadrature(weight_data, weight_posterior)
     np.testing.assert_allclose(means.mean(axis=0), exact.predict(X[:5]), atol=0.02)
 
 
+@pytest.mark.slow
 def test_function_space_nuts_agrees_with_quadrature_over_sigma_too():
     X, y = regression(30, seed=8)
     program = GaussianProcess(RBF(1.0), PRIOR)

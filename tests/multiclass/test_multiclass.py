@@ -846,6 +846,7 @@ def test_members_of_another_kind_cannot_be_kept(tmp_path, four):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_parallel_members_are_those_of_one_process(four):
     X, labels, new, _ = four
     one, two = (MulticlassLSSVC("linear", n_jobs=jobs).fit(X, labels) for jobs in (None, 2))

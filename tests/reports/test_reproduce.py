@@ -186,6 +186,7 @@ def test_a_killed_command_goes_on_and_repeats_nothing(tmp_path, capsys):
     assert "reproduction.html" in index
 
 
+@pytest.mark.slow
 def test_two_dask_workers_give_the_numbers_of_joblib(by_two, tmp_path):
     """Workers are processes of their own, as those on other machines are."""
     distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")

@@ -33,6 +33,7 @@ def test_chains_that_fail_are_run_again_for_longer(rows):
     assert "attempts" not in {check.name for check in long.checks}
 
 
+@pytest.mark.slow
 def test_what_cannot_be_sampled_says_what_the_data_have_to_do_with_it(rows, monkeypatch):
     X, y = rows
     monkeypatch.setattr(sampled, "ATTEMPTS", (sampled.Attempt(0.8, 1, 0.0),))

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,17 +15,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bayes_lssvm import marginalise
-from bayes_lssvm.base.arviz import datatree, read_netcdf
-from bayes_lssvm.base.errors import BayesLSSVMWarning, NoSignalWarning
+from bayes_lssvm.base.arviz import read_netcdf
+from bayes_lssvm.base.errors import BayesLSSVMWarning
 from bayes_lssvm.base.table_inputs import Options
-from bayes_lssvm.kernels import RBF
-from bayes_lssvm.priors import HyperPrior, Normal
-from bayes_lssvm.sampling.diagnostics import ChainsDidNotMixError, diagnose
+from bayes_lssvm.sampling.diagnostics import ChainsDidNotMixError
 from validation.harness import (
     Cell,
     CellResult,
-    Check,
     DamagedCellWarning,
     DataError,
     StudyData,
@@ -37,87 +32,9 @@ from validation.harness import (
 from validation.registry import STUDIES, get_study
 
 from .logged import wait_until
+from .small import Dying, Failing, Numbers, Raising, Small, computed
 
 ROOT = Path(__file__).parents[3]
-
-
-@dataclass(frozen=True)
-class Small:
-    """Draws from a seed, one cell with draws on disk; each computation leaves a line in a log."""
-
-    log: str
-    keys: tuple[str, ...] = ("a", "b", "draws", "c")
-    seed: int = 0
-    scale: float = 1.0
-    version: int = 1
-    wait_for: str = ""
-    name: str = "small"
-    title: str = "A small study"
-    needs_data: bool = True
-    own_data: str = ""
-
-    def cells(self, data, size):
-        return [Cell(key, {"scale": self.scale, "rows": (3, 4)}, self.seed + i) for i, key in enumerate(self.keys)]
-
-    def compute(self, cell, data):
-        with open(self.log, "a", encoding="utf-8") as stream:
-            stream.write(f"{cell.key}\n")
-        if self.wait_for and cell.key == "slow":
-            wait_until(lambda: Path(self.wait_for).exists())
-        rng = np.random.default_rng(cell.seed)
-        x = cell.settings["scale"] * rng.normal(size=tuple(cell.settings["rows"]))
-        values = {"x": x, "mean": x.mean(), "n": len(data.X), "odd": [np.nan, np.inf, np.float32(0.5), True, None]}
-        check = Check("R-hat", float("nan"), float("inf"), True, "R-hat is fine.")
-        draws = datatree({"posterior": {"log_mu": rng.normal(size=(2, 50))}}) if cell.key == "draws" else None
-        return CellResult(values, (check,), draws)
-
-
-@dataclass(frozen=True)
-class Failing(Small):
-    """One cell ends in an error, one fails a check, one warns."""
-
-    keys: tuple[str, ...] = ("fine", "chains", "check", "warned")
-
-    def compute(self, cell, data):
-        found = super().compute(cell, data)
-        if cell.key == "chains":
-            stuck = np.repeat(np.arange(4.0), 100).reshape(4, 100) + np.random.default_rng(0).normal(size=(4, 100))
-            diagnose({"log_mu": stuck}).require()
-        if cell.key == "check":
-            bad = Check("Pareto k", 0.9, 0.7, False, "The Pareto shape is 0.9, above 0.7.")
-            return found._replace(checks=(*found.checks, bad))
-        if cell.key == "warned":
-            warnings.warn("The data are noise.", NoSignalWarning, stacklevel=2)
-            warnings.warn("The data are noise.", NoSignalWarning, stacklevel=2)
-        return found
-
-
-@dataclass(frozen=True)
-class Numbers(Small):
-    """What could differ between processes: BLAS sums, JAX's precision, the closed forms."""
-
-    keys: tuple[str, ...] = ("blas", "jax", "quadrature")
-
-    def compute(self, cell, data):
-        rng = np.random.default_rng(cell.seed)
-        if cell.key == "blas":
-            A = rng.normal(size=(700, 700))
-            return CellResult({"eigenvalues": np.linalg.eigvalsh(A @ A.T)[::50], "trace": np.trace(A @ A)})
-        if cell.key == "jax":
-            import jax.numpy as jnp
-
-            x = jnp.asarray(rng.normal(size=(300, 300)))
-            return CellResult({"dtype": str(x.dtype), "logdet": float(jnp.linalg.slogdet(x @ x.T)[1])})
-        prior = HyperPrior(Normal(0.0, 3.0), Normal(0.0, 3.0))
-        found = marginalise(data.X[::5], data.y[::5], kernel=RBF(1.3), prior=prior, progress=False, standardise=False)
-        tree = datatree({"posterior": {"log_mu": rng.normal(size=(2, 50))}})
-        return CellResult({"log_evidence": found.log_evidence, "mean": found.mean()}, draws=tree)
-
-
-def computed(study: Small) -> Counter[str]:
-    """How often each cell was computed."""
-    path = Path(study.log)
-    return Counter(path.read_text("utf-8").split() if path.exists() else [])
 
 
 def contents(result: StudyResult) -> list[tuple]:
@@ -302,18 +219,6 @@ def test_a_failing_cell_is_listed_not_stored_and_tried_again(ripley_data, tmp_pa
     assert computed(study) == {"fine": 1, "chains": 2, "check": 1, "warned": 1}
 
 
-@dataclass(frozen=True)
-class Raising(Small):
-    """A mistake in a program, or an interruption, at the third cell."""
-
-    error: type[BaseException] = KeyboardInterrupt
-
-    def compute(self, cell, data):
-        if cell.key == "draws":
-            raise self.error("stop")
-        return super().compute(cell, data)
-
-
 @pytest.mark.parametrize("error", [KeyboardInterrupt, TypeError, KeyError])
 def test_an_interruption_leaves_what_is_finished(error, study, ripley_data, tmp_path):
     with pytest.raises(error):
@@ -376,13 +281,13 @@ def test_a_study_that_simulates_gets_no_data(study, ripley_data, tmp_path):
 # --- killed, and started again -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_killed_run_continues(jobs, ripley_data, tmp_path):
     """SIGKILL while the third of five cells is computed: nothing finished is repeated or lost."""
     gate = tmp_path / "gate"
     study = Small(str(tmp_path / "log"), keys=("a", "draws", "slow", "b", "c"), wait_for=str(gate))
     code = (
-        "from tests.validation.harness.test_harness import Small, load_data, run\n"
+        "from tests.validation.harness.small import Small\nfrom validation.harness import load_data, run\n"
         f"run({study!r}, load_data('ripley'), size='toy', folder={str(tmp_path / 'store')!r}, jobs={jobs})"
     )
     # a file and no pipe: workers that outlive their parent would hold a pipe open
@@ -434,17 +339,6 @@ def test_failures_come_back_from_worker_processes(ripley_data, tmp_path):
     result = go(Failing(str(tmp_path / "log")), ripley_data, tmp_path, jobs=2)
     assert [key for key, _ in result.failed] == ["chains", "check"]
     assert result["warned"].warnings == ("NoSignalWarning: The data are noise.",)
-
-
-@dataclass(frozen=True)
-class Dying(Small):
-    """A cell that takes its process with it, as one without memory does."""
-
-    def compute(self, cell, data):
-        if cell.key == "c":
-            wait_until(lambda: len(list(Path(self.wait_for).rglob("*.json"))) == 3)
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().compute(cell, data)
 
 
 def test_a_worker_that_dies_costs_no_finished_cell(study, ripley_data, tmp_path):

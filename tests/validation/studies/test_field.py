@@ -135,6 +135,7 @@ def test_the_thirty_sets_are_read():
 # --- the toy study
 
 
+@pytest.mark.slow
 def test_toy_is_two_sets_by_two_methods(toy):
     assert not toy.failed
     keys = [f.cell.key for f in toy.cells]
