@@ -30,12 +30,12 @@ RUNNABLE = [
     "reference/displays.md",
     "reference/kernels_and_solvers.md",
     "theory/levels.md",
-    "guide/marginalisation.md",
+    pytest.param("guide/marginalisation.md", marks=pytest.mark.slow),  # every method, chains among them
     "guide/trust.md",
     pytest.param("guide/evidence.md", marks=pytest.mark.slow),  # chains of four models
     "guide/multiclass.md",
     "guide/leave_one_out.md",
-    "guide/input_selection.md",
+    pytest.param("guide/input_selection.md", marks=pytest.mark.slow),  # selections and their cross-validation
     "guide/kernels.md",
 ]
 

@@ -147,7 +147,8 @@ def collapsed(eigenvalues, t):
 KERNELS = {"rbf": RBF(1.311), "linear": Linear()}
 
 
-@pytest.mark.parametrize("name", ["rbf", pytest.param("linear", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rbf", "linear"])
 def test_bridge_on_nuts_draws_of_ripley(name, ripley_standardised):
     kernel, (X, y) = KERNELS[name], ripley_standardised
     exact = marginalise(X, y, kernel=kernel, prior=Normal(0, 3), fixed_kernel=True, standardise=False).log_evidence
