@@ -74,3 +74,13 @@ def test_the_fitted_map_and_where_it_shrinks():
     factor = np.sqrt(1.0 + np.pi / 8.0 * (2.0 * found.slope) ** 2 * 2.0)
     assert odds[2] == pytest.approx(classes + (inside - classes) / factor)
     assert odds[3:] == pytest.approx([found.bound, -found.bound])
+
+
+def test_a_slope_is_found_where_symmetry_leaves_the_offset_at_rest():
+    """Both classes mirror each other, so that every step of the offset is zero from the first on."""
+    z = np.array([-2.5, -1.2, -0.6, 0.4, -0.4, 0.6, 1.2, 2.5])
+    y = np.array([-1.0, -1.0, -1.0, -1.0, 1.0, 1.0, 1.0, 1.0])
+    best = minimize(cost, [1.0, 0.0], args=(z, y), method="BFGS", options={"gtol": 1e-9})
+    found = LogisticMap.fit(z, np.ones(8), y)
+    assert found.slope == pytest.approx(best.x[0], abs=1e-6)
+    assert found.offset == pytest.approx(0.0, abs=1e-9)

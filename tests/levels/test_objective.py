@@ -12,6 +12,7 @@ import pytest
 
 from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
 from bayes_lssvm.levels.objective import Objective
+from bayes_lssvm.priors import HyperPrior
 
 PRIOR_SD = (3.0, 3.0)
 KERNELS = {
@@ -127,3 +128,13 @@ def test_many_scales_need_no_memory_for_each():
         tracemalloc.stop()
         assert found.gradient.size in (d, d + 1)
         assert peak < 12 * 8 * n * n  # kernel matrices; one for each scale would be 100 of them
+
+
+def test_blocks_of_rows_change_nothing(monkeypatch):
+    X, y = problem(labels=False, n=23)
+    found = {}
+    for rows in (128, 5):
+        monkeypatch.setattr("bayes_lssvm.levels.objective._BLOCK", rows)
+        found[rows] = Objective(X, y, prior=HyperPrior()).evaluate(ARD((1.0, 2.0, 3.5)), gradient=True)
+    assert found[5].value == pytest.approx(found[128].value, abs=1e-10)
+    assert found[5].gradient == pytest.approx(found[128].gradient, abs=1e-9)

@@ -13,7 +13,7 @@ from bayes_lssvm.kernels import RBF, Linear
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
 from bayes_lssvm.marginal import log_mu as log_mu_module
 from bayes_lssvm.marginal.density import Density, Level2Density, Value
-from bayes_lssvm.marginal.left_out import left_out
+from bayes_lssvm.marginal.left_out import left_out, left_out_moments
 from bayes_lssvm.marginal.log_mu import LogMu
 from bayes_lssvm.marginal.predictions import (
     MixturePredictor,
@@ -88,6 +88,21 @@ def test_what_is_aliased_from_the_transform_of_a_gaussian():
         before, last = size(0.5 * np.pi) / size(0.0), size(0.875 * np.pi) / size(0.0)
         found = aliased(-0.5 * (x / s) ** 2 + 3.0)
         assert found == pytest.approx(100.0 * last * (last / before) ** 3, rel=1e-6)
+
+
+def test_what_is_aliased_by_a_sum_for_each_frequency():
+    """Sizes between a half and three quarters of the highest frequency, and over the last eighth; at any height."""
+    for seed in range(4):
+        logs = np.random.default_rng(seed).normal(0.0, 2.0, 41)
+        omega = np.linspace(0.0, np.pi, 8 * 41 + 1)
+        sizes = np.abs(np.exp(logs) @ np.exp(-1j * np.multiply.outer(np.arange(41), omega)))
+        share = omega / np.pi
+        before = sizes[(share >= 0.5) & (share < 0.75 - 1e-9)].max()
+        last = sizes[share >= 0.875 - 1e-9].max()
+        expected = 100.0 * last / sizes[0] * min(last / before, 1.0) ** 3
+        assert aliased(logs + 800.0) == pytest.approx(expected, rel=1e-6)
+    deep = -0.5 * (np.arange(-20.0, 21.0) / 0.45) ** 2  # over a thousand nats
+    assert 0.0 < aliased(deep) < 100.0
 
 
 def test_a_transform_that_does_not_fall_is_not_carried_on():
@@ -393,6 +408,7 @@ def test_what_halvings_have_left():
     assert _left([0.3], True) == 0.3  # nothing before it
     assert _left([0.05, 0.002], True) == pytest.approx(10.0 * 0.002**2)
     assert _left([0.2, 0.002], True) == 0.002  # the one before is no small change
+    assert _left([0.15, 0.002], True) == 0.002
     assert _left([0.05, 0.01], True) == 0.01  # no square of the one before
     assert _left([0.3], False) == 0.3
     assert _left([0.4, 0.04], False) == pytest.approx(0.04 * np.sqrt(0.1) / (1.0 - np.sqrt(0.1)))
@@ -439,6 +455,11 @@ def test_steps_of_a_lattice_are_halved_until_they_are_short_enough():
     reach, farther = (np.abs(found.points).max() for found in (plain, deep))
     shortest = np.diff(np.sort(plain.points[:, 0])).min()
     nats = 2.0 - np.log(1e-6)  # filled until f is two nats below the tolerance
+    tiny = integrate_on_lattice(lambda x: float(norm.logpdf(x[0])), np.zeros(1), np.eye(1), coarsest=0.01, **options)
+    right = np.sort(tiny.points[tiny.points[:, 0] >= 0.0, 0])
+    step = right[1] - right[0]
+    together = right[: int(np.argmax(np.diff(right, append=np.inf) > 1.5 * step)) + 1]  # up to the first gap
+    assert np.sqrt(2.0 * nats) <= together[-1] <= np.sqrt(2.0 * nats) + 1.01 * step
     assert np.sqrt(2.0 * nats) <= reach <= np.sqrt(2.0 * nats) + 1.5
     assert np.sqrt(2.0 * (nats + 10.0)) <= farther <= np.sqrt(2.0 * (nats + 10.0)) + 1.5
     assert plain.n_values == len(plain.points) == pytest.approx(2.0 * reach / shortest, abs=8)
@@ -446,6 +467,27 @@ def test_steps_of_a_lattice_are_halved_until_they_are_short_enough():
         integrate_on_lattice(lambda x: -np.inf, np.zeros(1), np.eye(1), **options)
     few = integrate_on_lattice(lambda x: float(norm.logpdf(x[0])), np.zeros(1), np.eye(1), tolerance=1e-12, most=30)
     assert 15 < few.n_values <= 30
+
+
+def test_a_lattice_in_two_dimensions_away_from_zero():
+    """A hill of its own axes, and a second one that the lattice is told of."""
+    centre, far = np.array([3.0, -2.0]), np.array([14.0, 15.0])
+    scale = np.array([[0.7, 0.0], [0.3, 1.4]])
+    told: list[int] = []
+
+    def log_density(x):
+        first = norm.logpdf(np.linalg.solve(scale, x - centre)).sum() - np.log(0.98)
+        return float(np.logaddexp(first, np.log(0.2) + norm.logpdf(x - far, scale=0.7).sum()))
+
+    options = {"tolerance": 1e-4, "most": 20_000}
+    found = integrate_on_lattice(log_density, centre, scale, others=(far,), expect=told.append, **options)
+    assert found.log_integral == pytest.approx(np.log(1.2), abs=2e-4)
+    assert told[0] == 64
+    assert found.log_values == pytest.approx([log_density(x) for x in found.points])
+    share = np.exp(found.log_values - found.log_values.max())
+    assert share @ found.points / share.sum() == pytest.approx((centre + 0.2 * far) / 1.2, abs=1e-3)
+    alone = integrate_on_lattice(log_density, centre, scale, **options)
+    assert alone.log_integral == pytest.approx(0.0, abs=2e-4)
 
 
 # --- draws from a rule -----------------------------------------------------------------------------------------------
@@ -458,6 +500,11 @@ def test_quantile_functions_between_few_points_and_beyond_a_gap():
     assert inverse_cdf(np.array([4.0]), np.zeros(1))(q) == pytest.approx([4.0] * 3)
     with_hole = inverse_cdf(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 0.0, 0.0, -np.inf]))(q)
     assert with_hole == pytest.approx(three)
+    four = np.array([-3.0, -1.0, 1.0, 3.0])  # a cubic through four is exact for a Gaussian
+    expected = norm.ppf(norm.cdf(-3.0) + np.array([0.1, 0.4]) * (norm.cdf(3.0) - norm.cdf(-3.0)))
+    assert inverse_cdf(four, norm.logpdf(four))(np.array([0.1, 0.4])) == pytest.approx(expected, abs=2e-3)
+    gap = np.array([0.0, 0.5, 1.0, 9.0, 9.5, 10.0])  # where a spline would swing far down
+    assert 1.5 < inverse_cdf(gap, np.array([0.0, 0.0, -5.0, -5.0, 0.0, 0.0]))(np.array([0.49]))[0] < 5.0
     # a curve may swing above the largest value that was given, but no more than a nat
     x = np.arange(6.0)
     swinging = inverse_cdf(x, np.array([-900.0, 0.0, 0.0, -900.0, -900.0, -900.0]))(np.array([0.05, 0.95]))
@@ -488,6 +535,7 @@ def test_quasi_random_points_are_spread_evenly():
     counts = np.histogram2d(*points.T, bins=[16, 16], range=[[0, 1], [0, 1]])[0]
     assert np.all(counts == 1)  # a net: one point in each cell
     assert not np.array_equal(points, quasi_uniform(2, 256, seed=4))
+    assert quasi_uniform(1).shape == (16384, 1)
 
 
 def test_gaussian_conditionals_at_the_ends_of_the_unit_interval():
@@ -672,6 +720,20 @@ def test_a_line_search_of_two_stays_where_gamma_can_be():
     low, high = np.log(1e-100 / spectrum.lambda_max), np.log(zeta) - np.log(mu)
     assert high == pytest.approx(low)
     assert np.diff(np.log(density._within(np.array([0.0, 5000.0]))))[0] < 710.0
+
+
+def test_left_out_moments_need_no_weights_that_sum_to_one_and_count_equal_rows():
+    X, y = problem(11, 9)
+    rows = Rows(np.array([0.3, 0.8]), np.array([0.4, 0.6]), np.array([0.9, 1.2]))
+    nodes = [PredictionNode(RBF(s), w, rows) for s, w in ((0.8, 0.7), (1.6, 0.3))]
+    other = [PredictionNode(node.kernel, 5.0 * node.weight, rows._replace(weight=3.0 * rows.weight)) for node in nodes]
+    plain = left_out_moments(nodes, X, y)
+    assert left_out_moments(other, X, y) == (pytest.approx(plain[0]), pytest.approx(plain[1]))
+    # a row of weight two is a row that stands twice, of which one is left out
+    twice = left_out_moments(nodes, np.vstack([X, X[:1]]), np.append(y, y[0]))
+    weighed = left_out_moments(nodes, X, y, np.append(2.0, np.ones(8)))
+    assert weighed[0] == pytest.approx(twice[0][:9], abs=1e-9)
+    assert weighed[1] == pytest.approx(twice[1][:9], abs=1e-9)
 
 
 def test_left_out_rows_of_a_wide_kernel_are_those_within_its_bounds():

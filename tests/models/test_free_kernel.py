@@ -351,11 +351,32 @@ def test_weight_space_with_sigma_free_equals_quadrature(name):
 @pytest.mark.slow
 def test_the_gaussian_process_on_all_rows_of_pima_equals_quadrature():
     X, y = standardised("pid")
-    program = GaussianProcess(RBF(1.0), BROAD)
+    program = GaussianProcess(RBF(1.0), BROAD, whitened_bias=True)
     data = program.data(X, y)
     options = {"modes_over": program.hyperparameters, "nuts_every": 25, "jumps": 2}  # jumps need no gradient
-    posterior = sample(program, *data, seed=3, warmup=25, draws=250, **options)
+    posterior = sample(program, *data, seed=3, warmup=100, draws=700, target_accept=0.9, **options)
     assert_agree(posterior, marginalise(X, y, kernel=RBF(1.0), prior=BROAD), program, data)
+
+
+def test_a_gaussian_process_with_a_whitened_bias_has_the_same_posterior():
+    X, y = regression(9)
+    options = [{}, {"bias_variance": 0.5}]
+    for own in options:
+        program = GaussianProcess(RBF(1.0), PRIOR, whitened_bias=True, **own)
+        density = FlatDensity.of(program, *program.data(X, y))
+        point = {"log_mu": 0.4, "log_zeta": 1.3, "log_sigma": -0.2}
+        x, at = density.flatten({**point, "u": 0.0}), density.position("u")
+        # given the hyperparameters u is a standard normal: value, slope and curve at 0, ½ and 1
+        values = np.array([density(density.flatten({**point, "u": u})) for u in (0.0, 0.5, 1.0)])
+        assert values - values[0] == pytest.approx([0.0, -0.125, -0.5], abs=1e-8)
+        assert density.gradient(x)[at] == pytest.approx([0.0], abs=1e-8)
+        found = values[0] + 0.5 * np.log(2.0 * np.pi) - float(PRIOR.log_density(np.array(list(point.values()))))
+        K, mu, zeta = RBF(np.exp(-0.2))(X), np.exp(0.4), np.exp(1.3)
+        expected = closed_form(K, y, 0.4, 1.3)
+        if own:
+            expected = multivariate_normal.logpdf(y, np.zeros(9), K / mu + np.eye(9) / zeta + 0.5)
+        assert found == pytest.approx(expected, abs=1e-8)
+        assert program.hyperparameters == ("log_mu", "log_zeta", "log_sigma")
 
 
 def test_the_prior_of_a_whitened_bias_is_in_the_density():
