@@ -93,13 +93,13 @@ class GaussianProcess:
         log_mu = numpyro.sample("log_mu", to_numpyro(self.prior.mu))
         log_zeta = numpyro.sample("log_zeta", to_numpyro(self.prior.zeta))
         log_theta = sample_kernel_parameters(self.prior, self.sampled_params)
-        whiten = self.whitened_bias and y is not None
-        b = 0.0 if whiten else sample_bias(self.bias_variance)
         K = inputs if self.fixed_kernel else matrix(self.kernel, log_theta, inputs)  # [N, N]
         covariance = K * jnp.exp(-log_mu) + jnp.exp(-log_zeta) * jnp.eye(len(K))
         L = jnp.linalg.cholesky(covariance)
-        if whiten:
+        if self.whitened_bias and y is not None:
             b = self._bias_through(L, y)
+        else:
+            b = sample_bias(self.bias_variance)
         numpyro.sample("y", dist.MultivariateNormal(b * jnp.ones(len(K)), scale_tril=L), obs=y)
 
     def _bias_through(self, L: jax.Array, y: jax.Array) -> jax.Array:
