@@ -96,10 +96,8 @@ class GaussianProcess:
         K = inputs if self.fixed_kernel else matrix(self.kernel, log_theta, inputs)  # [N, N]
         covariance = K * jnp.exp(-log_mu) + jnp.exp(-log_zeta) * jnp.eye(len(K))
         L = jnp.linalg.cholesky(covariance)
-        if self.whitened_bias and y is not None:
-            b = self._bias_through(L, y)
-        else:
-            b = sample_bias(self.bias_variance)
+        whiten = self.whitened_bias and y is not None
+        b = self._bias_through(L, jnp.asarray(y)) if whiten else sample_bias(self.bias_variance)
         numpyro.sample("y", dist.MultivariateNormal(b * jnp.ones(len(K)), scale_tril=L), obs=y)
 
     def _bias_through(self, L: jax.Array, y: jax.Array) -> jax.Array:

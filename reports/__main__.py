@@ -165,6 +165,11 @@ def main(argv: list[str] | None = None) -> int:
     return 2 if failed else 0
 
 
+def _quiet_compiler() -> None:
+    """Keep notes of JAX's compiler, such as that a compilation takes long on a busy machine, from the terminal."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # read when JAX is imported, here and in other processes
+
+
 def _double_precision() -> None:
     """Sample in float64, here and in the processes that are started from here."""
     os.environ["JAX_ENABLE_X64"] = "true"
@@ -173,5 +178,6 @@ def _double_precision() -> None:
 
 
 if __name__ == "__main__":
+    _quiet_compiler()
     _double_precision()
     raise SystemExit(main())

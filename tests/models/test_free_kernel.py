@@ -302,7 +302,7 @@ def test_whitened_sampling_agrees_with_quadrature_over_sigma_too():
     assert posterior.draws["w"].shape == (4, 400, 30)
 
 
-def assert_agree(posterior, exact, program, data, errors=3.5, evidence=3.0):
+def assert_agree(posterior, exact, program, data, errors=3.0, evidence=3.0):
     """Moments in units of their Monte-Carlo errors, the evidence in units of its standard error."""
     mean, sd = exact.mean(), exact.sd()
     for name in (name for name in program.hyperparameters if name != "b"):
@@ -323,18 +323,19 @@ def standardised(name, rows=slice(None)):
     return (X - X.mean(axis=0)) / X.std(axis=0, ddof=1), np.where(labels == np.unique(labels)[1], 1.0, -1.0)
 
 
-def rings():
-    """Two rings that overlap: where a kernel can interpolate, a thousandth of the mass has half of the variance."""
-    rng = np.random.default_rng(11)
-    angle, radius = rng.uniform(0, 2 * np.pi, 120), np.repeat([0.6, 1.6], 60) + 0.45 * rng.normal(size=120)
-    X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
-    return X / X.std(axis=0), np.repeat([-1.0, 1.0], 60)
+def moons():
+    """Two half circles that overlap. Shape, size, noise and seed were fixed before anything was run on them."""
+    rng = np.random.default_rng(2026)
+    angle, side = rng.uniform(0.0, np.pi, 120), np.repeat([1.0, -1.0], 60)
+    X = np.column_stack([side * np.cos(angle) + 0.5 * (side < 0), side * np.sin(angle) + 0.25 * (side < 0)])
+    X += 0.3 * rng.normal(size=X.shape)
+    return (X - X.mean(axis=0)) / X.std(axis=0, ddof=1), side
 
 
 SETS = {
     "ripley": lambda: standardised("ripley"),
     "heart": lambda: standardised("hea", slice(150)),
-    "rings": rings,
+    "moons": moons,
 }
 
 
@@ -344,7 +345,7 @@ def test_weight_space_with_sigma_free_equals_quadrature(name):
     X, y = SETS[name]()
     program = KernelWeightSpace(Exact(RBF(1.0)), BROAD)
     data = program.data(X, y)
-    posterior = sample(program, *data, seed=3, warmup=150, draws=400, modes_over=program.hyperparameters)
+    posterior = sample(program, *data, seed=3, warmup=150, draws=600, modes_over=program.hyperparameters)
     assert_agree(posterior, marginalise(X, y, kernel=RBF(1.0), prior=BROAD), program, data)
 
 
