@@ -70,6 +70,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
+html_context = {"default_mode": "auto"}  # light or dark, as the system says
 html_theme_options = {
     "logo": {"text": "bayes-lssvm"},
     "header_links_before_dropdown": 7,

@@ -107,7 +107,7 @@ def prepare(table: Table, target: str, options: Options, *, aside: Sequence[str]
         )
     read = {name: number_column(table.column(name)) for name in (*names, target)}
     decimal = _DECIMALS[options.decimal] or table_decimal(read.values())
-    looks = _looks(table, names, read, options, decimal)
+    looks = _looks(table, names, read, options, decimal, [target, *aside])
     used = [look.column for look in looks.values() if look.column is not None]
     if not used:
         said = " ".join(look.warning or look.step for look in looks.values())
@@ -129,10 +129,16 @@ def _gaps(count: int) -> str:
 
 
 def _looks(
-    table: Table, names: Sequence[str], read: dict[str, NumberColumn], options: Options, decimal: str | None
+    table: Table,
+    names: Sequence[str],
+    read: dict[str, NumberColumn],
+    options: Options,
+    decimal: str | None,
+    others: Sequence[str],
 ) -> dict[str, _Look]:
-    """A look at each column; all that cannot be read are refused together."""
-    found, problems = {}, []
+    """A look at each column; all that cannot be read are refused together, and gaps in the others with them."""
+    found: dict[str, _Look] = {}
+    problems = []
     for name in names:
         try:
             found[name] = _look(table, name, read[name], name in options.categories, decimal)
@@ -144,6 +150,12 @@ def _looks(
     if len(problems) > 1:
         every = " ".join(typed(name) for name, *_ in problems)
         sentences.append(f"To go on without these {len(problems)} columns, add --ignore {every}.")
+    if options.impute is None:
+        used = [look.column for look in found.values() if look.column is not None]
+        try:
+            _complete(table, used, others, read[others[0]].numeric, None)
+        except InputError as error:
+            sentences += error.sentences
     raise InputError(*sentences)
 
 
@@ -287,7 +299,8 @@ def _complete(
         )
     note = []
     if False in whole:
-        note.append(missing_note(whole.count(False), whole.count(True)))
+        what = "without a target" if impute == "median" else "with missing values"
+        note.append(missing_note(whole.count(False), whole.count(True), what))
     filled = {name: counts[name] for name in gaps if name in counts} if impute == "median" else {}
     if filled:
         where = listed((f"{quoted(name)} ({count})" for name, count in filled.items()), 20)
@@ -302,9 +315,13 @@ def _advice(table: Table, counts: dict[str, int], spoilt: int, targets: Sequence
         return f" Add --impute drop to leave out {rows}."
     every = all(count == len(table.rows) for count in counts.values())
     drop = "" if spoilt == len(table.rows) or every else f", --impute drop to leave out {rows}"
+    inputs = [name for name in counts if name not in targets]
+    columns = "that column" if len(inputs) == 1 else "those columns"
+    # a row without a target teaches nothing, whatever is done about the inputs
+    also = " Rows without a target are left out in each case." if len(inputs) < len(counts) else ""
     return (
         f" Add --impute median to fill them in (the median of numbers, the most frequent category of texts){drop}, "
-        f"or --ignore {_emptiest(counts, targets)} to leave those columns out."
+        f"or --ignore {_emptiest(counts, targets)} to leave {columns} out.{also}"
     )
 
 
@@ -312,7 +329,7 @@ def _emptiest(counts: dict[str, int], targets: Sequence[str]) -> str:
     return " ".join(typed(name) for name, _ in Counter(counts).most_common() if name not in targets)
 
 
-def missing_note(left_out: int, remain: int) -> str:
+def missing_note(left_out: int, remain: int, what: str = "with missing values") -> str:
     """What is said about rows that were left out."""
-    counted = "1 row with missing values was" if left_out == 1 else f"{left_out} rows with missing values were"
+    counted = f"1 row {what} was" if left_out == 1 else f"{left_out} rows {what} were"
     return f"{counted} left out; {remain} remain."

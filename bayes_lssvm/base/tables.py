@@ -1,4 +1,4 @@
-"""Reading tables: UTF-8 text with a header, separated by commas, semicolons or tabs.
+"""Reading tables: text with a header, separated by commas, semicolons or tabs, as spreadsheets save it.
 
 Whatever is wrong with a table is an `InputError` whose sentence names the file, the line, the column and the value.
 """
@@ -21,6 +21,8 @@ from .text import InputError, listed, quoted
 
 STDIN = "-"
 _SEPARATORS = (",", ";", "\t")
+_CONTROLS = re.compile(r"[\x01-\x08\x0e-\x1f\x7f]")  # which no table has
+_WORD = re.compile(r"\w*[^\W\x00-\x7f]\w*|[^\x00-\x7f]")
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n")  # which some spreadsheets write before the header
 
 Records = list[tuple[int, tuple[str, ...]]]
@@ -74,7 +76,8 @@ class Table:
 def read_table(path: str) -> Table:
     """Read a file, or standard input for "-"."""
     source = "standard input" if path == STDIN else path
-    records = _records(_text(path, source), source)
+    text, guessed = _text(path, source)
+    records = _records(text, source)
     if not records:
         raise InputError(f"{source} is empty; a header with column names and rows of numbers are needed.")
     records, dropped = _without_idle(records)
@@ -88,10 +91,12 @@ def read_table(path: str) -> Table:
             )
     if not body:
         raise InputError(f"{source} has a header but no rows.")
-    return Table(source, header, tuple(cells for _, cells in body), tuple(line for line, _ in body), dropped)
+    rows, lines = tuple(cells for _, cells in body), tuple(line for line, _ in body)
+    return Table(source, header, rows, lines, (*guessed, *dropped))
 
 
-def _text(path: str, source: str) -> str:
+def _text(path: str, source: str) -> tuple[str, tuple[str, ...]]:
+    """The text of a file, and a sentence where its encoding had to be guessed."""
     if path != STDIN and Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
         raise InputError(
             f"cannot read {path!r}: it is a pipe or a device, which may have no end; write the rows to a file, or give "
@@ -104,18 +109,34 @@ def _text(path: str, source: str) -> str:
     except OSError as error:
         raise InputError(f"cannot read {path!r}: {error.strerror}.") from None
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{source} is UTF-16 text; save it as UTF-8.")
+        try:
+            return raw.decode("utf-16"), ()  # its first two bytes say so
+        except UnicodeDecodeError:
+            raise InputError(f"{source} begins as UTF-16 text but is not; save it as UTF-8.") from None
     if b"\0" in raw or raw.startswith(b"PK\x03\x04"):
         raise InputError(
             f"{source} is not a text table; export it as CSV (an Excel, zip or model file cannot be read here)."
         )
     try:
-        return raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig"), ()
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
+        return _western(raw, error, source)
+
+
+def _western(raw: bytes, error: UnicodeDecodeError, source: str) -> tuple[str, tuple[str, ...]]:
+    """Text that is not UTF-8: as spreadsheets of Western Europe save it, if every byte is a character there."""
+    line = raw.count(b"\n", 0, error.start) + 1
+    try:
+        text = raw.decode("cp1252")
+    except UnicodeDecodeError:
+        text = ""
+    if not text or _CONTROLS.search(text):
         raise InputError(
             f"{source} is not UTF-8 text (byte 0x{raw[error.start]:02x} on line {line}); save it as UTF-8."
         ) from None
+    word = _WORD.search(text, max(0, error.start - 12))
+    shown = "" if word is None else f" If {quoted(word[0])} on line {line} is not what you wrote, save it as UTF-8."
+    return text, (f"{source} is not UTF-8 text; it was read as Windows-1252.{shown}",)
 
 
 def _records(text: str, source: str) -> Records:
@@ -150,11 +171,19 @@ def _separator(text: str) -> str:
 
 
 def _without_idle(records: Records) -> tuple[Records, tuple[str, ...]]:
-    """Records without a column that has neither name nor value, and without row numbers that have no name."""
+    """Records without what spreadsheets leave behind.
+
+    These are rows without a value at the end, columns that have neither name nor value, and row numbers that have no
+    name.
+    """
+    end = len(records)
+    while end > 2 and not any(records[end - 1][1]):
+        end -= 1
+    records = records[:end]
     header = records[0][1]
     if any(len(cells) != len(header) for _, cells in records) or len(header) < 2:
         return records, ()
-    columns = {j: [cells[j] for _, cells in records[1:]] for j in {0, len(header) - 1} if not header[j]}
+    columns = {j: [cells[j] for _, cells in records[1:]] for j, name in enumerate(header) if not name}
     empty = [j for j, cells in columns.items() if not any(cells)]
     index = [0] if _counts_rows(columns.get(0, [])) else []
     if not empty and not index:

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._version import __version__
 from ..base.errors import quiet
+from ..base.grades import Grade, worst
 from ..base.text import listed, quoted
 from ..base.typing import Array
 from ..displays.evidence import EvidenceDisplay
@@ -24,17 +25,12 @@ from ..displays.surface import DecisionSurfaceDisplay
 from ..estimators.grades import TrustReport, calibration_grades
 from ..estimators.left_out import left_out_probabilities
 from ..levels.calibration import Calibration, calibration
-from ..trust import trust
+from ..trust import VERDICTS, trust
 from . import html
 from .figures import as_svg
 from .training import Training
+from .verdicts import badge, closed_forms, interval_grades, on_closed_forms
 
-_WORDS = {
-    "good": "trustworthy on these data",
-    "doubtful": "use with care",
-    "bad": "do not trust as it is",
-    "not checked": "not checked",
-}
 _MOST_EVIDENCE_ROWS = 700  # beyond, the curve of the evidence would take longer than the fit
 _SHOWN_CLASSES, _FAR, _SHOWN_FAR, _SHOWN_REASONS = 12, 3.0, 8, 4
 
@@ -51,6 +47,15 @@ class LeftOut(NamedTuple):
         return float(np.mean(self.probabilities.argmax(axis=1) == self.labels))
 
 
+class Quality(NamedTuple):
+    """What left-out rows say: the sentence that a colleague could repeat, grades, parts of the section, figures."""
+
+    lead: str
+    grades: tuple[Grade, ...]
+    parts: list[str]
+    drawn: list[tuple[str, str]]
+
+
 def model_card(model: Any, training: Training, args: argparse.Namespace, warnings: Sequence[str]) -> str:
     """The page. For a model of fixed size the parts that need all rows at once are left out."""
     training = training.with_weight()  # the rows that the model has seen
@@ -59,20 +64,19 @@ def model_card(model: Any, training: Training, args: argparse.Namespace, warning
         left_out = _left_out(model, training) if exact and training.task == "classification" else None
         unchecked = _unchecked(training, exact)
         report = None if unchecked else _trusted(model, training)
-        quality, drawn, lead = _quality(model, training, left_out, exact)
+        found = _quality(model, training, left_out, exact)
         relevance = RelevanceDisplay.from_estimator(model, training.X, method="change", plot=False)
         sections = [
-            html.section("How good is it?", *quality, html.figures(drawn) if drawn else ""),
+            html.section("How good is it?", *found.parts, html.figures(found.drawn) if found.drawn else ""),
             _relevance(relevance, training),
-            _trust_section(report, unchecked),
+            _trust_section(report, found.grades, unchecked),
             _data(training, warnings),
             _model(model, training, args),
             _use(model, training, args),
             _provenance(model, args),
         ]
-    verdict = "not checked" if report is None else report.verdict
-    badge = html.Badge("none" if verdict == "not checked" else verdict, _WORDS[verdict])
-    return html.page(f"{training.target}: a model of {training.source}", badge, lead, sections)
+    title = f"{training.target}: a model of {training.source}"
+    return html.page(title, badge(found.grades), found.lead, sections, also=on_closed_forms(report))
 
 
 # --- quality ---------------------------------------------------------------------------------------------------------
@@ -90,19 +94,17 @@ def _left_out(model: Any, training: Training) -> LeftOut | None:
     return LeftOut(P, labels, calibration(P, labels, twins))
 
 
-def _quality(
-    model: Any, training: Training, left_out: LeftOut | None, exact: bool
-) -> tuple[list[str], list[tuple[str, str]], str]:
-    """Parts of the section, its figures, and the sentence that a colleague could repeat."""
-    drawn: list[tuple[str, str]] = []
+def _quality(model: Any, training: Training, left_out: LeftOut | None, exact: bool) -> Quality:
     if training.task == "regression" and exact:
-        parts, lead = _regression(model, training, drawn)
+        found = _regression(model, training)
     elif left_out is not None:
-        parts, lead = _classification(model, training, left_out, drawn)
+        found = _classification(model, left_out)
     else:
         why = "Leave-one-out has no closed form for fixed-size models and for the papers' forms of the probabilities."
         parts = [html.paragraph(f"{why} Check it on rows that it has not seen: bayes-lssvm predict.")]
         lead = f"A model of {len(training.X)} rows for {training.target}; it has not been checked on left-out rows."
+        found = Quality(lead, (), parts, [])
+    drawn = found.drawn
     if len(training.inputs) <= 2:
         surface = DecisionSurfaceDisplay.from_estimator(model, training.X, training.y, plot=False)
         caption = "What the model predicts over its inputs, with the training rows."
@@ -115,12 +117,11 @@ def _quality(
             "means that the choice is certain."
         )
         drawn.append((_svg(display, "evidence", caption), caption))
-    return parts, drawn, lead
+    return found
 
 
-def _classification(
-    model: Any, training: Training, left_out: LeftOut, drawn: list[tuple[str, str]]
-) -> tuple[list[str], str]:
+def _classification(model: Any, left_out: LeftOut) -> Quality:
+    drawn: list[tuple[str, str]] = []
     classes, found = model.classes_.tolist(), left_out.found
     counts = np.bincount(left_out.labels, minlength=len(classes))
     common = int(counts.argmax())
@@ -162,7 +163,8 @@ def _classification(
         if len(classes) == 2
         else f"It gets {left_out.accuracy:.0%} of left-out rows right (without it: {counts[common] / counts.sum():.0%})"
     )
-    return parts, f"{tells}; {how.get(reliability.level, 'its probabilities need care')}."
+    lead = f"{tells}; {how.get(reliability.level, 'its probabilities need care')}."
+    return Quality(lead, (score, reliability), parts, drawn)
 
 
 def _auc(left_out: LeftOut) -> float:
@@ -174,7 +176,7 @@ def _auc(left_out: LeftOut) -> float:
     return float((ranks[positive].sum() - n1 * (n1 + 1) / 2) / (n1 * n0))
 
 
-def _regression(model: Any, training: Training, drawn: list[tuple[str, str]]) -> tuple[list[str], str]:
+def _regression(model: Any, training: Training) -> Quality:
     display = LeftOutDisplay.from_estimator(model, plot=False)
     errors = display.y_true - display.y_pred
     rmse, spread = float(np.sqrt(np.mean(errors**2))), float(display.y_true.std(ddof=1))
@@ -210,12 +212,12 @@ def _regression(model: Any, training: Training, drawn: list[tuple[str, str]]) ->
             html.table(("row used", "target", "prediction", "standard deviations"), listed_rows, numbers=(1, 2, 3)),
         ]
     caption = "Targets against predictions of left-out rows; a bar is the 90% interval."
-    drawn.append((_svg(display, "left-out", caption), caption))
+    drawn = [(_svg(display, "left-out", caption), caption)]
     lead = (
         f"The model explains {share:.0%} of the variance of {training.target} in left-out rows; "
         f"{display.coverage(0.9):.0%} of them lie within their 90% intervals."
     )
-    return parts, lead
+    return Quality(lead, interval_grades(display), parts, drawn)
 
 
 def _short(value: float) -> str:
@@ -266,19 +268,25 @@ def _trusted(model: Any, training: Training) -> TrustReport:
     )
 
 
-def _trust_section(report: TrustReport | None, unchecked: str) -> str:
+def _trust_section(report: TrustReport | None, grades: Sequence[Grade], unchecked: str) -> str:
+    """Left-out rows first, since they decide; the closed forms after them."""
+    title, own = "Can it be trusted?", [(grade.name, grade.level, grade.sentence) for grade in grades]
     if report is None:
-        return html.section("Can it be trusted?", html.paragraph(unchecked))
-    rows = [(check.name, check.level, check.sentence) for check in report.checks]
+        return html.section(title, html.paragraph(unchecked))
+    forms = closed_forms(report)
+    level = worst(forms)
+    why = [grade.sentence for grade in forms if grade.level in ("doubtful", "bad")]
+    rows = [*own, *((grade.name, grade.level, grade.sentence) for grade in forms)]
     return html.section(
-        "Can it be trusted?",
-        html.paragraph(report.sentence),
-        html.bullets(report.reasons[:_SHOWN_REASONS]) if report.verdict != "good" else "",
+        title,
+        html.table(("on left-out rows", "grade", "what was found"), own) if own else "",
         html.paragraph(
-            "The evidence and the error bars are closed forms that approximate integrals. Here they are compared "
-            f"with the exact integrals, and class probabilities with the labels; {report.rows}.",
-            "soft",
+            "A second question is whether the closed forms of the evidence framework hold on these data. Its evidence "
+            "and its error bars of the hyperparameters approximate integrals; here they are compared with the exact "
+            f"ones ({report.rows})."
         ),
+        html.paragraph(VERDICTS[level]) if VERDICTS[level] else html.bullets([grade.sentence for grade in forms]),
+        html.bullets(why[:_SHOWN_REASONS]) if why else "",
         html.folded("All checks", html.table(("check", "grade", "what was found"), rows)),
     )
 

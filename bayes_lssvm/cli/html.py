@@ -91,14 +91,15 @@ def section(title: str, *parts: str) -> str:
     return f"<section><h2>{escape(title)}</h2>\n" + "\n".join(part for part in parts if part) + "\n</section>"
 
 
-def page(title: str, badge: Badge, lead: str, sections: Sequence[str]) -> str:
-    """The whole page."""
+def page(title: str, badge: Badge, lead: str, sections: Sequence[str], *, also: str = "") -> str:
+    """The whole page; `also` is a quieter line below the first sentence."""
     top = f'<span class="badge {badge.kind}">{escape(badge.word)}</span>'
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body><main>\n"
         f"<h1>{escape(title)}</h1>\n<p>{top}</p>\n{paragraph(lead, 'lead')}\n"
+        + (f"{paragraph(also, 'soft')}\n" if also else "")
         + "\n".join(sections)
         + "\n</main></body></html>\n"
     )

@@ -680,8 +680,8 @@ BAD_TABLES = {
     "NUL bytes": (b"a,b,y\n1,2,\0\n", ["not a text table"]),
     "an archive": (b"PK\x03\x04abc", ["not a text table", "export it as CSV"]),
     "binary": (bytes(range(1, 256)), ["not UTF-8 text"]),
-    "Latin 1": ("a,b,y\n1,2,é\n".encode("latin-1"), ["byte 0xe9 on line 2", "save it as UTF-8"]),
-    "UTF-16": (f"a,b,y\n{ROWS}".encode("utf-16"), ["UTF-16", "save it as UTF-8"]),
+    "no encoding": (b"a,b,y\n1,2,\x81\xe9\n", ["byte 0x81 on line 2", "save it as UTF-8"]),
+    "UTF-16 cut": (f"a,b,y\n{ROWS}".encode("utf-16")[:-1], ["UTF-16", "save it as UTF-8"]),
 }
 
 

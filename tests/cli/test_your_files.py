@@ -133,6 +133,44 @@ def test_a_european_export(run, tmp_path):
     assert json.loads(out)["data"]["inputs"] == ["Größe", "Preis", "Rabatt"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_what_spreadsheets_leave_behind(encoding, run, tmp_path):
+    """Columns without name and value, rows without a value at the end, and the encodings that they save."""
+    rng = np.random.default_rng(4)
+    rows = [[f"{x:.2f}", "", "süß" if x + rng.normal(0.0, 0.5) > 0 else "herb", "", ""] for x in rng.normal(size=30)]
+    lines = [";".join(["Länge", "", "Urteil", "", ""]), *(";".join(row) for row in rows), ";;;;", ";;;;"]
+    path = tmp_path / "t.csv"
+    path.write_bytes("\r\n".join(lines).encode(encoding))
+    code, out, err = run("fit", path, "--target", "Urteil", "--no-refine")
+    assert code == 0, err
+    assert "30 rows, 1 input (Länge)" in out
+    assert "süß" in out
+    assert ("read as Windows-1252. If 'Länge' on line 1 is not what you wrote" in err) == (encoding == "cp1252")
+
+
+def test_an_empty_column_with_a_name_is_named(run, tmp_path):
+    path = written(tmp_path / "t.csv", ["a", "note", "y"], [[i, "", "uv"[i % 2]] for i in range(10)])
+    code, _, err = run("fit", path, "--target", "y", "--no-refine")
+    assert code == 0
+    assert "column 'note' has no value at all" in err
+
+
+def test_gaps_are_named_together_with_columns_that_cannot_be_read(run, tmp_path):
+    rows = [[f"2024-01-{i + 1:02d}", "" if i == 3 else i / 7, "" if i == 4 else "uv"[i % 2]] for i in range(20)]
+    path = written(tmp_path / "t.csv", ["day", "x", "y"], rows)
+    code, _, err = run("fit", path, "--target", "y")
+    assert code == 2
+    for words in (
+        "'day' holds dates",
+        "in columns 'x' (1), 'y' (1)",
+        "--ignore x to leave that column out",
+        "without a",
+    ):
+        assert words in err
+    code, _, err = run("fit", path, "--target", "y", "--ignore", "day", "--impute", "median", "--no-refine")
+    assert (code, "1 row without a target was left out; 19 remain." in err) == (0, True)
+
+
 def test_a_spoilt_encoding_is_a_damaged_file(fitted, tmp_path):
     path, _, _ = fitted
     with open_state(path) as state:
