@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from ..base.typing import AnyArray, Array
 from ..levels.level2_posterior import Level2Posterior, laplace_derivative, most_probable
@@ -123,7 +122,7 @@ def derivatives(
         noise.append(s)
     P = (U * diagonal) @ U.T
     whole = (U * (diagonal * lam)) @ U.T + outer
-    back = solve_triangular(features.L, np.eye(len(features.L)), lower=True).T  # L⁻ᵀ
+    back = features.whitener.T  # L⁻ᵀ
     row = RowDerivative(
         back @ P,
         task.centred.feature_mean,
