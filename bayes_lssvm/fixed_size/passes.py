@@ -237,7 +237,9 @@ class OnDask:
         from dask.delayed import delayed
 
         own, join = delayed(_on_part, pure=False), delayed(merge, pure=False)
-        level = [own(work, self.folder, key, part) for part in self.parts]
+        # a task of its own, so that the m × m numbers of a feature map travel once and not with every part
+        shared = delayed(work, pure=False, traverse=False)
+        level = [own(shared, self.folder, key, part) for part in self.parts]
         while len(level) > 1:
             pairs = [join(a, b) for a, b in zip(level[::2], level[1::2], strict=False)]
             level = pairs + ([level[-1]] if len(level) % 2 else [])

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from bayes_lssvm import FixedSizeLSSVR
-from bayes_lssvm.fixed_size.blocks import ShardError
+from bayes_lssvm.base.standardisation import Standardiser
+from bayes_lssvm.fixed_size.blocks import ShardError, of_reader
+from bayes_lssvm.fixed_size.features import NystromMap
+from bayes_lssvm.fixed_size.passes import Collect, Encoding, OnDask
+from bayes_lssvm.fixed_size.statistics import Statistics
 from bayes_lssvm.kernels import RBF
 
 pytest.importorskip("distributed")
@@ -85,3 +90,25 @@ def test_a_bad_row_on_a_worker_names_its_shard(client):
     X[5, 1] = np.nan
     with pytest.raises(ShardError, match="shard 0: row 5 holds a value that is missing"):
         fit([lambda: [(X, y)]], client=client)
+
+
+class Tasks:
+    """A client that computes here, and adds up what each of its tasks would be when it is sent."""
+
+    def __init__(self):
+        self.sent = 0
+
+    def compute(self, found):
+        import cloudpickle
+
+        self.sent = sum(len(cloudpickle.dumps(task)) for task in dict(found.__dask_graph__()).values())
+        return SimpleNamespace(result=lambda: found.compute(scheduler="sync"))
+
+
+def test_a_feature_map_travels_once_and_not_with_every_part():
+    features = NystromMap.of(RBF(1.0), waves()[0][:100])
+    work = Collect(features, Encoding(Standardiser.identity(2), None), False)
+    shards, tasks = of_reader([shard_of(number) for number in range(SHARDS)]), Tasks()
+    found = OnDask(shards, tasks)(work, Statistics.merge, "statistics")
+    assert found.n == ROWS
+    assert features.whitener.nbytes < tasks.sent < 2 * features.whitener.nbytes
