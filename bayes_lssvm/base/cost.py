@@ -47,7 +47,10 @@ def _time(seconds: float) -> str:
 
 
 def _memory(size: float) -> str:
-    return f"{size / 2**30:.2g} GiB" if size > 2**30 else f"{max(1.0, size / 2**20):.0f} MiB"
+    if size < 2**30:
+        return f"{max(1.0, size / 2**20):.0f} MiB"
+    gib = size / 2**30
+    return f"{gib:.0f} GiB" if gib >= 10 else f"{gib:.2g} GiB"
 
 
 @cache

@@ -57,13 +57,14 @@ def run_fit(args: argparse.Namespace) -> None:
         _refuse_with_landmarks(args, "Rows in pieces")
         _fit_files(args)
         return
+    said = large.say_before_reading(args)
     training = read_training(
         args.data[0], args.target, args.task, options_of(args), many_classes=True, weights=args.weights
     )
     model: Model | FixedSize
     if args.landmarks is not None or (len(training.X) > large.EXACT_ROWS and not args.exact):
         _refuse_with_landmarks(args, "Models of fixed size")
-        model = large.fit_table(args, training)
+        model = large.fit_table(args, training, said=said)
     else:
         model = _estimator(args, training)
         with spoken_warnings():  # before the work, and not with what it has to say
@@ -85,11 +86,11 @@ def run_fit(args: argparse.Namespace) -> None:
     else:
         facts = record(model, training, score, args.seed, args.out)
         text = report(model, training, score)
-    said = [*training.warnings, *constant, *sentences]
+    spoken = [*training.warnings, *constant, *sentences]
     if args.report is not None:
         with spoken_warnings():
-            write_text(args.report, model_card(model, training, args, said))
-    _deliver(args, model, facts | {"warnings": said, "report_file": args.report}, text)
+            write_text(args.report, model_card(model, training, args, spoken))
+    _deliver(args, model, facts | {"warnings": spoken, "report_file": args.report}, text)
 
 
 def _check_report(args: argparse.Namespace) -> None:

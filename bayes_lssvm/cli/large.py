@@ -23,6 +23,7 @@ from .training import Training, looks_like_classes
 
 EXACT_ROWS = 5000  # beyond, an exact fit takes minutes, and time grows as N³
 LANDMARKS = 500
+_WORTH_SAYING = 2000  # rows that take a while to read
 _ANSWER = 10.0  # seconds that a scheduler has
 _ONE_TABLE = 64 * 2**20  # bytes of a table that is read as a whole
 Model = FixedSizeLSSVC | FixedSizeLSSVR
@@ -45,10 +46,29 @@ def too_much_for_a_table(path: str) -> bool:
     return file.is_dir() or is_parquet(file) or file.stat().st_size > _ONE_TABLE
 
 
-def fit_table(args: argparse.Namespace, training: Training) -> Model:
-    """The model of fixed size, not fitted yet, for a table that has been read; says what it will take."""
+def say_before_reading(args: argparse.Namespace) -> bool:
+    """Say what a table of many rows will take before it is read, which takes seconds itself; whether it was said.
+
+    The number of rows is that which the first of them let expect.
+    """
+    path = Path(args.data[0])
+    if args.exact or not path.is_file():
+        return False
+    n = row_count(path)
+    if n <= (EXACT_ROWS if args.landmarks is None else _WORTH_SAYING):
+        return False
+    _say_cost(args, n, 2, about=True)
+    return True
+
+
+def fit_table(args: argparse.Namespace, training: Training, *, said: bool) -> Model:
+    """The model of fixed size, not fitted yet, for a table that has been read.
+
+    Says what it will take, unless that was said before and is no more than it was thought to be.
+    """
     model = _estimator(args, training.task, len(training.inputs), list(training.counts))
-    _say_cost(args, len(training.X), len(training.counts))
+    if not said or len(training.counts) > 2:
+        _say_cost(args, len(training.X), len(training.counts))
     return model
 
 
@@ -119,13 +139,14 @@ def _estimator(args: argparse.Namespace, task: str, d: int, classes: list[Any]) 
     return FixedSizeLSSVR(kernel, **common)
 
 
-def _say_cost(args: argparse.Namespace, n: float, classes: int) -> None:
+def _say_cost(args: argparse.Namespace, n: float, classes: int, *, about: bool = False) -> None:
     m = args.landmarks or LANDMARKS
     own = fixed_size_cost(n, m, matrices=classes if classes > 2 and args.coding in (None, "ovo") else 1)
     all_rows = exact_cost([int(n)], 1)
+    rows = f"About {float(f'{n:.1e}'):.0f}" if about else f"{n:.0f}"
     say(
         "note",
-        f"{n:.0f} rows are fitted with {m} landmarks, which takes {own} here. An exact fit would take {all_rows}"
+        f"{rows} rows are fitted with {m} landmarks, which takes {own} here. An exact fit would take {all_rows}"
         + ("." if args.landmarks is not None else "; --exact asks for it, --landmarks for another number."),
     )
 

@@ -29,7 +29,7 @@ def test_costs_follow_the_flops(monkeypatch):
         (600.0, 2**30 * 1.5, "about 10 minutes and 1.5 GiB"),
         (0.01, 10.0, "about 1 second and 1 MiB"),
         (7300.0, 2**33, "about 2 hours and 8 GiB"),
-        (1e6, 2**40, "about 11.6 days and 1e+03 GiB"),
+        (1e6, 2**40, "about 11.6 days and 1024 GiB"),
     ],
 )
 def test_costs_read_as_people_say_them(seconds, size, said):

@@ -82,8 +82,19 @@ def test_many_rows_get_landmarks_and_the_user_is_told(run, tmp_path, monkeypatch
     assert (code, json.loads(out)["data"]["rows"]) == (0, 900)
     assert "An exact fit would take about" in err
     assert "--exact asks for it" in err
+    assert err.count("rows are fitted with 500 landmarks") == 1
     code, out, err = run("fit", tmp_path / "t.csv", "--target", "z", "--ignore", "y", "--exact")
     assert (code, "\nlandmarks" in out) == (0, False)
+
+
+def test_what_many_rows_take_is_said_before_they_are_read(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(large, "EXACT_ROWS", 300)
+    table().to_csv(tmp_path / "t.csv", index=False)
+    code, _, err = run("fit", tmp_path / "t.csv", "--target", "absent")  # which is found out by reading
+    assert code == 2
+    assert err.index("note: About 900 rows are fitted with 500 landmarks") < err.index("absent")
+    table(200).to_csv(tmp_path / "t.csv", index=False)
+    assert "landmarks" not in run("fit", tmp_path / "t.csv", "--target", "absent")[2]
 
 
 def test_finished_files_are_kept(run, tmp_path, folder, monkeypatch):
