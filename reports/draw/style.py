@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +34,10 @@ PAGE_WIDTH = 7.2
 """Inches of a page of a report: letters of 9 points are as large as the text around the figure."""
 
 _STRETCH, _MOST_STRETCHES = 1.5, 5  # of a figure whose labels leave no room
-_MOST_POINTS, _MOST_MARKS = 4000, 400  # of an artist that an SVG file keeps as lines
+_MOST_POINTS, _MOST_FILLED, _MOST_MARKS = 4000, 1000, 400  # of an artist that an SVG file keeps as lines
+_BOTTOM = -10  # below all that is drawn in a panel
+_BITMAPS = re.compile(rb'(?<=data:image/png;base64,)[^"]+(?=")')
+_PLACES, _DECIMALS = re.compile(rb'(?<= (?:d|x|y)=")[^"]*(?=")'), re.compile(rb"-?\d+\.\d+(?:e-?\d+)?")
 _FRAME: dict[str, Any] = {"axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False}
 PAGE: dict[str, Any] = {**_FRAME, "font.size": 9.5, "axes.titlesize": 10, "axes.labelsize": 9.5}
 """Settings of figures about as wide as a page."""
@@ -71,9 +75,13 @@ def as_svg(figure: Figure) -> bytes:
     """The figure as an SVG file, the same bytes for the same picture; text stays text, very many points a bitmap."""
     for axes in figure.axes:
         for part in axes.collections:
+            points = sum(len(path) for path in part.get_paths())
             if isinstance(part, ContourSet):
-                continue  # it cannot be a bitmap
-            if sum(len(path) for path in part.get_paths()) > _MOST_POINTS or _count(part) > _MOST_MARKS:
+                if part.filled and points > _MOST_FILLED:
+                    # contours have no bitmap of their own, but what lies at the bottom of a panel can be one
+                    part.set_zorder(_BOTTOM)
+                    axes.set_rasterization_zorder(_BOTTOM + 1)
+            elif points > _MOST_POINTS or _count(part) > _MOST_MARKS:
                 part.set_rasterized(True)
         for line in axes.lines:
             if len(np.atleast_1d(line.get_xdata())) > _MOST_MARKS and line.get_marker() not in ("None", "", None):
@@ -82,7 +90,22 @@ def as_svg(figure: Figure) -> bytes:
     with matplotlib.rc_context({"svg.hashsalt": "bayes-lssvm", "svg.fonttype": "none"}), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the PNG has given them
         figure.savefig(file, format="svg", dpi=100, metadata={"Date": None, "Creator": None})
-    return file.getvalue()
+    return _BITMAPS.sub(_fewer_colours, _PLACES.sub(_rounded, file.getvalue()))
+
+
+def _rounded(attribute: re.Match[bytes]) -> bytes:
+    """Coordinates to a hundredth of a point, which is finer than any screen or printer shows."""
+    return _DECIMALS.sub(lambda number: b"%g" % round(float(number[0]), 2), attribute[0])
+
+
+def _fewer_colours(bitmap: re.Match[bytes]) -> bytes:
+    """A bitmap within an SVG file, with 256 colours, transparent ones among them."""
+    with Image.open(io.BytesIO(base64.b64decode(bitmap[0]))) as image:
+        file, layers = io.BytesIO(), image.convert("RGBA")
+        if layers.getchannel("A").getextrema() == (255, 255):
+            return base64.b64encode(packed(image))
+        layers.quantize(256, method=Image.Quantize.FASTOCTREE).save(file, "png", optimize=True)
+    return min(base64.b64encode(file.getvalue()), bitmap[0], key=len)
 
 
 def _count(part: Any) -> int:

@@ -62,7 +62,7 @@ def bars(
         if limit is not None:
             axes.axvline(limit, color=VERMILION, linestyle="--", linewidth=1.4)
         low = min(0.0, *sizes) if np.isfinite(sizes).all() else 0.0
-        axes.set_xlim(low - 0.25 * reach if low < 0.0 else 0.0, 1.22 * reach)  # room for the numbers
+        axes.set_xlim(low - 0.4 * reach if low < 0.0 else 0.0, 1.22 * reach)  # room for the numbers
         axes.axvline(0.0, color=GREY, linewidth=0.8)
         axes.set_yticks(heights, names)
         axes.tick_params(axis="both", length=0)

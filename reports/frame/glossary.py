@@ -12,6 +12,11 @@ from collections.abc import Callable
 from markupsafe import Markup, escape
 
 WORDS: dict[str, str] = {
+    # the papers
+    "paper 0": "Van Gestel et al. (2002), Neural Computation 14: the Bayesian framework for LS-SVM classifiers",
+    "paper 1": "Cawley and Talbot (2007), JMLR 8: Bayesian regularisation of the hyperparameters against over-fitting",
+    "paper 2": "Van Gestel et al. (2002), Neural Processing Letters 15: LS-SVMs for several classes",
+    "paper 4": "Suykens, lecture 7 of a course on least-squares support vector machines",
     # the model
     "LS-SVM": "least-squares support vector machine: a kernel machine trained by solving one linear system",
     "RBF": "radial basis function kernel: K = exp(−|x − z|²/σ²)",

@@ -70,7 +70,8 @@ def write_page(
         if pictures:
             write_bytes(own / f"{image.picture.name}.png", image.png)
     record = _plain({**_record(page, f"{name}.html", command), "significant_digits": digits}, digits)
-    write_bytes(folder / f"{name}.json", json.dumps(record, ensure_ascii=False, allow_nan=False).encode())
+    text = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    write_bytes(folder / f"{name}.json", text.encode())
     html = as_html(page, images, command=command, record=f"{name}.json", figures=f"{FIGURES}/{name}")
     return write_bytes(folder / f"{name}.html", html.encode())
 

@@ -193,9 +193,10 @@ def explained_sentence(tables: Sequence[ReproducedTable], *, names: bool = True)
     worse, left = unexplained(tables)
     if not worse:
         return "No entry is worse."
-    said = f"For {len(worse) - len(left)} of {len(worse)} that are worse a test supports the explanation"
     if not left:
-        return f"{said}."
+        every = f"Each of the {len(worse)} worse entries" if len(worse) > 1 else "The worse entry"
+        return f"{every} has an explanation that a test supports."
+    said = f"A test supports the explanation of {len(worse) - len(left)} of the {len(worse)} worse entries"
     share = 100 * len(left) / sum(counts(tables)[verdict] for verdict in SHAPES)
     listed = ": " + "; ".join(f"{e.row}, {e.column}" for e in left[:8]) + _rest(left) if names else "."
     return f"{said}; for {len(left)} ({share:.1f} % of all compared) it is not known{listed}"

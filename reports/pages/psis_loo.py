@@ -77,8 +77,8 @@ def page(result: StudyResult) -> Page:
         leverage_figure(found),
         "Two scatter plots over the leverage of each point: the size of the error of PSIS on a logarithmic axis, which "
         "grows with leverage, and k̂, which grows with it along the diagonal.",
-        "Each mark is a point. Left: PSIS with latent draws against the exact density. Right: k̂; on the solid line it "
-        "is the leverage, and above the dotted one ArviZ warns.",
+        "Each mark is a data point; the higher its leverage, the worse PSIS predicts it. Left: the error of PSIS with "
+        "latent draws. Right: k̂, which equals the leverage on the solid line; above the dotted line ArviZ warns.",
     )
     return Page(
         answer=answer(found),

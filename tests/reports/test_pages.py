@@ -12,6 +12,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from PIL import Image
@@ -20,7 +21,7 @@ from bayes_lssvm import datasets
 from reports.__main__ import main
 from reports.command import gallery
 from reports.command.plan import make_plan
-from reports.draw.style import as_png
+from reports.draw.style import as_png, as_svg, new_figure
 from reports.frame.answer import Answer
 from reports.frame.diagnostics import diagnostics, warnings_of
 from reports.frame.html import draw, symbols
@@ -725,3 +726,21 @@ def test_no_page_is_wider_than_the_screen(chains, nasty_csv, tmp_path, width):
         seen = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
         assert re.search("<title>([^<]*)", seen.stdout)[1] == f"{width},0,0", path.name
         assert "CONSOLE" not in seen.stderr
+
+
+def test_an_svg_file_stays_small_and_its_letters_stay_letters():
+    """Filled contours of very many points become a bitmap, lines keep a hundredth of a point."""
+    with new_figure(4, 3) as figure:
+        axes = figure.subplots()
+        x = np.linspace(-3.0, 3.0, 120)
+        height = np.sin(3 * x[:, None]) * np.cos(4 * x)
+        axes.contourf(x, x, height, levels=40)
+        axes.contour(x, x, height, levels=[0.0], colors="black")
+        axes.set_title("letters")
+        svg = as_svg(figure)
+    assert svg == as_svg(figure)
+    assert svg.count(b"data:image/png;base64,") == 1
+    assert b">letters</text>" in svg
+    assert b'<path d="M' in svg  # the line
+    assert not re.search(rb' d="[^"]*\.\d{3}', svg)
+    assert len(svg) < 200_000

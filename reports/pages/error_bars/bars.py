@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from scipy.stats import norm
 
 from reports.frame.answer import Answer, State
-from reports.frame.words import joined, many, number
+from reports.frame.words import many, number
 from validation.harness import FinishedCell, StudyResult
 
 SYMBOLS = {"log_mu": "log μ", "log_zeta": "log ζ", "log_sigma": "log σ"}
@@ -158,7 +158,9 @@ def answer(result: StudyResult) -> Answer:
     right = {m: of - sum(len(off(bars, m, p)) for p in ("log_mu", "log_zeta")) for m in ("mackay", "hessian")}
     points = [f"The Hessian, which needs no integration either, gets {right['hessian']} of {of} right."]
     if wrong := off(bars, "mackay", "log_mu"):
-        points.insert(0, f"MacKay's error bar of log μ is wrong for {joined([b.label for b in wrong])}.")
+        points.insert(
+            0, f"MacKay's error bar of log μ is wrong for these kernels: {'; '.join(b.label for b in wrong)}."
+        )
     figures = sampled_figures(result)
     if figures:
         beyond = sum(abs(f.z) > STANDARD_ERRORS for f in figures)

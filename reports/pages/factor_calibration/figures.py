@@ -33,16 +33,16 @@ def reliability(part: Outcomes) -> Array:
 def figure_reliability(found: Found) -> Figure:
     """How often the first kernel is the true one against P(H₁ | D): one row a pair, one column a method."""
     names = [name for name in NAMES if any(name in own for own in found.values())]
-    with new_figure(PAGE_WIDTH, 0.5 + 1.75 * len(found), settings={"font.size": 8.5}) as figure:
+    with new_figure(PAGE_WIDTH, 0.7 + 1.2 * len(found), settings={"font.size": 8.5}) as figure:
         grid = figure.subplots(len(found), len(names), sharex=True, sharey=True, squeeze=False)
         for axes, name in zip(grid[0], names, strict=True):
             axes.set_title(NAMES[name], fontsize=9)
         for row, (pair, own) in zip(grid, found.items(), strict=True):
             for axes, name in zip(row, names, strict=True):
                 _panel(axes, own.get(name))
-            row[0].set_ylabel(f"{PAIRS[pair].label}\nshare of sets from the first")
-        for axes in grid[-1]:
-            axes.set_xlabel("P(first | D)")
+            row[0].set_ylabel(PAIRS[pair].label.replace(" against ", "\nagainst "))
+        figure.supxlabel("P(first kernel | data)", fontsize=9)
+        figure.supylabel("share of sets from the first kernel", fontsize=9)
         return figure
 
 

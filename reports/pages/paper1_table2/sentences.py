@@ -53,6 +53,8 @@ def points(result: StudyResult) -> tuple[str, ...]:
         said.append(
             f"With a single width (RBF) it is significantly better on {len(better)} and worse on {len(worse)} of "
             f"{_sets(len(found))}."
+            if better or worse
+            else f"With a single width (RBF) it makes no significant difference on any of {_sets(len(found))}."
         )
     if found := comparisons(result, "ARD LSSVM", "RBF LSSVM"):
         said.append(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MultipleLocator
 
 from bayes_lssvm.base.typing import Array
 from reports.draw.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION, new_figure
@@ -48,7 +49,9 @@ def profit_picture(found: Mapping[str, Trading], when: Array) -> Picture:
             axes.axhline(0.0, color=GREY, linewidth=0.8)
             axes.set_title(title, loc="left")
             axes.set_xlabel("year")
-            axes.xaxis.set_major_formatter("{x:.1f}")
+            axes.xaxis.set_major_locator(MultipleLocator(1.0))
+            axes.xaxis.set_minor_locator(MultipleLocator(0.25))
+            axes.xaxis.set_major_formatter("{x:.0f}")
         before.set_ylabel("cumulative profit, % of the stake")
         figure.legend(*before.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     ends = ", ".join(f"{name} {number(float(own.after_costs.sum()), '.1f')} %" for name, own in found.items())

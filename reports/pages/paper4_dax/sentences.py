@@ -54,9 +54,8 @@ def answer(found: Mapping[str, Trading]) -> Answer:
     ]
     if tests:
         better = sum(p < 0.05 for p in tests)
-        points.insert(
-            1, f"The sign of the next day's return is predicted better than chance by {better} of {len(tests)} models."
-        )
+        which = f"{better or 'None'} of {len(tests)} models predict{'s' * (better <= 1)}"
+        points.insert(1, f"{which} the sign of the next day's return better than chance.")
     return Answer(state, verdict, tuple(points), RULE)
 
 

@@ -52,8 +52,8 @@ def answer(result: StudyResult, sets: Sequence[str]) -> Answer:
     points.append("The paper's ovarian data are not public; two other medical data sets take their place.")
     return Answer(
         badge(better, worse, len(found)),
-        f"On other data the RBF LS-SVM beats logistic regression in {better} of {len(found)} comparisons of AUC and "
-        f"loses in {worse}.",
+        f"On other data the RBF LS-SVM beats logistic regression in {better or 'none'} of {len(found)} comparisons of "
+        f"AUC and loses in {worse or 'none'}.",
         tuple(points[-3:]),
         RULE,
     )

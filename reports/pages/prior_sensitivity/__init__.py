@@ -77,9 +77,10 @@ def page(result: StudyResult) -> Page:
             figure_evidence(reference, answers),
             "Three dot plots with one row for each prior: log evidence from the reference, log Bayes factor of the RBF "
             "kernel against the linear one, and the worst change of a prediction; the table has the numbers.",
-            "Left: the evidence depends on the width of the prior. Middle: in a Bayes factor what the kernels "
-            "share cancels; a change of sign reverses the preference. Right: predictions, with the change that "
-            "`bayes_lssvm.trust` still calls good as a dotted line.",
+            "Each row is a prior; the diamond is the reference. Left: the evidence depends on the width of the prior. "
+            "Middle: in a Bayes factor what the kernels share cancels; a change of sign reverses the preference. "
+            "Right: the largest change of a prediction; up to the dotted line `bayes_lssvm.trust` calls it good. "
+            "Open marks: the integral reaches beyond the range that is searched.",
         ),
         key_table=key_table(reference, answers),
         sections=tuple(sections),

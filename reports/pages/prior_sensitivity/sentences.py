@@ -52,8 +52,13 @@ def answer(reference: Answer, answers: Sequence[Answer]) -> PageAnswer:
             f"The selected kernel width lies between {min(widths):.3g} and {max(widths):.3g}.",
             f"The log Bayes factor of the RBF against the linear kernel lies between {signed(low)} and {signed(high)} "
             f"nats{sign}.",
-            f"Under {moved} of {many(len(others), 'prior')} a posterior mean moves by more than {MOVED:g} of its "
-            "standard deviation.",
+            (
+                f"Under {moved} of {many(len(others), 'prior')} a posterior mean moves by more than {MOVED:g} of its "
+                "standard deviation."
+                if moved
+                else f"Under none of {many(len(others), 'prior')} does a posterior mean move by more than {MOVED:g} of "
+                "its standard deviation."
+            ),
         ),
         RULE,
     )

@@ -120,7 +120,7 @@ def test_verdicts_in_a_table_and_in_words(small):
     assert [row.label for row in found.rows] == ["one, B", "two, A"]
     assert found.rows[0].cells[3:] == ("▲ better", "Not known. The data are larger.")
     assert found.rows[1].cells[2:] == ("−9.5 sd", "▼ worse", "The <b>coding</b> is another. Test: a test.")
-    assert explained_sentence([small]) == "For 1 of 1 that are worse a test supports the explanation."
+    assert explained_sentence([small]) == "The worse entry has an explanation that a test supports."
     bare = replace(small, entries=tuple(replace(e, why=Reason()) for e in small.entries))
     assert explained_sentence([bare]).endswith("; for 1 (33.3 % of all compared) it is not known: two, A.")
     text = " ".join(verdict_sentences(small))
