@@ -21,6 +21,7 @@ from reports.draw.intervals import figure_intervals, figure_outputs
 from reports.draw.kernels import documented_search, figure_kernel_search, figure_kernels
 from reports.draw.multiclass import figure_code_books, figure_three_classes, three_class_plane
 from reports.draw.noise import figure_learned_noise, figure_outliers, figure_weights
+from reports.draw.papers import figure_1, figure_ellipsoid
 from reports.draw.selection import documented_path, figure_selection_path
 from reports.draw.style import as_png
 from reports.frame.write import read_result
@@ -65,11 +66,13 @@ def _coverage() -> Figure:
 
 FIGURES: dict[str, Callable[[], Figure]] = {
     "hero": lambda: hero(_ripley(), sinc_fit()),
+    "figure_1": figure_1,
     "figure_2": lambda: figure_2(_ripley()),
     "evidence": lambda: figure_evidence(_ripley()),
     "selection_path": lambda: figure_selection_path(documented_path()),
     "kernels": figure_kernels,
     "kernel_search": lambda: figure_kernel_search(documented_search()),
+    "ellipsoid": figure_ellipsoid,
     "weights": figure_weights,
     "learned_noise": figure_learned_noise,
     "outliers": figure_outliers,

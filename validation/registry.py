@@ -30,6 +30,7 @@ STUDIES: dict[str, str] = {
     "factor-calibration": "validation.studies.factor_calibration",
     "explorer": "validation.studies.explorer",
     "class-probabilities": "validation.papers.paper0.section_3_2",
+    "second-level": "validation.papers.paper1.section_4",
 }
 """Name to module; each module has a constant STUDY."""
 

@@ -10,7 +10,7 @@ KERNEL_NAMES = (
     *("linear", "poly", "poly2", "poly3", "rbf", "ard", "mlp", "matern12", "matern32", "matern52", "rq"),
     *("periodic", "categorical", "constant", "white"),
 )
-CRITERIA = ("evidence", "press", "press-br", "press-laplace", "press-curvature", "loo")
+CRITERIA = ("evidence", "press", "press-br", "press-laplace", "press-curvature", "press-slope", "loo")
 CODINGS = ("ovo", "ova", "moc", "ecoc", "exhaustive")
 DECODINGS = ("auto", "bayes", "bayes-sequential", "bayes-printed", "coupling", "hamming", "loss", "hinge")
 MODERATIONS = ("loo", "class", "target", "softmax")

@@ -63,10 +63,11 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC, PredictsSets):
         Optimise the kernel's parameters, from several starts; False takes them as given.
     occam : bool, default True
         Whether the evidence that selects them has the Occam factor (5.2, 5.3) or is p(D | μ_MP, ζ_MP) alone.
-    criterion : {"evidence", "press", "press-br", "press-laplace", "press-curvature", "loo"}, default "evidence"
-        What chooses them: the evidence; leave-one-out errors (PRESS, paper 1), which choose γ too: alone, with a
-        Gaussian prior over the relevances integrated out, with a Laplace prior that removes inputs (kernel="ard"), or
-        with a penalty on curvature; or the likelihood of the left-out labels by calibrated probabilities ("loo").
+    criterion : str, default "evidence"
+        What chooses them: the evidence; leave-one-out errors (paper 1), which choose γ too: PRESS alone ("press"), with
+        a Gaussian prior over the relevances integrated out ("press-br"), with a Laplace prior that removes inputs
+        ("press-laplace", for kernel="ard"), with a penalty on the fit ("press-curvature", "press-slope"); or the
+        likelihood of the left-out labels by calibrated probabilities ("loo").
     coding : {"ovo", "ova", "moc", "ecoc", "exhaustive"} or array of shape (M, L), default "ovo"
         The code book for M > 2 classes: one versus one, one versus all, minimal, error-correcting, exhaustive, or a
         matrix over {−1, 0 (don't care), +1} with a row for each of `classes_`. Two classes need none.

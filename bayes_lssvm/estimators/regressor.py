@@ -53,7 +53,7 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, NoisyLSSVM): 
         Optimise the kernel's parameters by the evidence, from several starts; False takes them as given.
     occam : bool, default True
         Whether the evidence that selects them has the Occam factor (5.2, 5.3) or is p(D | μ_MP, ζ_MP) alone.
-    criterion : {"evidence", "press", "press-br", "press-laplace", "press-curvature"}, default "evidence"
+    criterion : {"evidence", "press", "press-br", "press-laplace", "press-curvature", "press-slope"}, default "evidence"
         What chooses them: the evidence, or leave-one-out errors with γ (paper 1), as in `BayesianLSSVC`.
     prior : HyperPrior, Normal, Box, Gamma, "flat" or None
         Prior of log μ, log ζ and the kernel's log parameters in the evidence that chooses them. By default a weak,

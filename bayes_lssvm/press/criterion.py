@@ -8,11 +8,12 @@ parameters η_i and ℓ points,
     "press-br"         ½ℓ log Q + ½d log Ω,     Ω = ½ Σ η_i²                   Gaussian prior (15)
     "press-laplace"    ½ℓ log Q + d log Ω,      Ω = Σ η_i                      Laplace prior (section 4.2)
     "press-curvature"  ½ℓ log Q + ½d log Ω,     Ω = 1/(2ℓ) Σ_ij (∂²ŷ_i/∂x_ij²)²
+    "press-slope"      ½ℓ log Q + ½d log Ω,     Ω = 1/(2ℓ) Σ_ij (∂ŷ_i/∂x_ij)²
 
 which is what eq 14 would be with ζ = ℓ/(2Q) and ξ = d/(2Ω) (d/Ω for the Laplace prior) at every step (section 2.2):
 `PressEvaluation.zeta` and `PressEvaluation.xi`. Section 4.2 prints Ω = ½ Σ|η_i| beside a density of Σ|η_i|; the
 factor is a constant in the criterion, and the density's form is the one that agrees with the printed condition for
-pruning. For the curvature no normaliser is printed; it is taken as that of the Gaussian prior, ξ^(−d/2).
+pruning. For curvature and slope no normaliser is printed; it is taken as that of the Gaussian prior, ξ^(−d/2).
 
 η is what paper 1 calls a kernel parameter: K = exp(−Σ η_i (x_i − z_i)²). In terms of this library's kernels η = σ⁻²
 (RBF), s_i⁻² (ARD), ℓ⁻² (other kernels with a length scale) and 1/scale (Polynomial); large η means a less smooth
@@ -27,7 +28,8 @@ with P by the best logistic map of the outputs (`levels.logistic_map`), log γ ~
 the kernel's parameters (`levels.default_prior`).
 
 The criteria with Ω have no lower bound: as all η → 0 with γ growing as 1/η the kernel model tends to a linear one, Q
-to the linear model's, and log Ω to −∞. What is meant is a minimum inside; `press_selection` says when there is none.
+to the linear model's, and log Ω to −∞ (that of the slope as γ → 0). What is meant is a minimum inside;
+`press_selection` says when there is none.
 """
 
 from __future__ import annotations
@@ -44,16 +46,17 @@ from ..kernels import ARD, MLP, Kernel, OnInputs, Polynomial, Product, Scaled, S
 from ..levels.default_prior import default_prior
 from ..levels.logistic_map import left_out_cost
 from ..priors import Normal
-from .curvature import curvature_derivative
+from .curvature import curvature_derivative, slope_derivative
 from .derivative import left_out_derivative, press_derivative
 from .leave_one_out import check_points, leave_one_out
 
 __all__ = ["ALL_CRITERIA", "CRITERIA", "PressEvaluation", "PressObjective", "Sensitivity", "sensitivities"]
 
-CRITERIA = ("press", "press-br", "press-laplace", "press-curvature")
+CRITERIA = ("press", "press-br", "press-laplace", "press-curvature", "press-slope")
 """Of paper 1, for any targets."""
 ALL_CRITERIA = (*CRITERIA, "loo")
 LOG_2 = float(np.log(2.0))
+_OF_THE_FIT = {"press-curvature": curvature_derivative, "press-slope": slope_derivative}
 _GAMMA_PRIOR = Normal(0.0, 3.0)
 _POWERS = {"sigma": -2.0, "length_scale": -2.0}  # of widths by their names; other parameters are not regularised
 
@@ -245,16 +248,14 @@ class PressObjective:
 
     def _parts(self, kernel: Kernel, gamma: float, gradient: bool) -> _Parts:
         K = self.matrix(kernel, gamma)
-        curved = self.criterion == "press-curvature"
-        if not gradient and not curved:
+        of_the_fit = _OF_THE_FIT.get(self.criterion)
+        if not gradient and of_the_fit is None:
             press = float(leave_one_out(K, self.y, gamma, weights=self.w, bias=self.bias).press)
             return _Parts(press, self._prior(kernel)[0], np.empty(0), np.empty(0))
         step = press_derivative(K, self.y, gamma, self.w, bias=self.bias)
         penalty, slope = self._prior(kernel)
-        if curved:
-            bent = curvature_derivative(
-                kernel, self.X, self.y, gamma, self.w, bias=self.bias, K=K, inverse=step.inverse
-            )
+        if of_the_fit is not None:
+            bent = of_the_fit(kernel, self.X, self.y, gamma, self.w, bias=self.bias, K=K, inverse=step.inverse)
             penalty, slope = bent.value, np.append(bent.along_log_gamma, bent.along_log_params)
         along = np.append(step.along_log_gamma, kernel.contract(self.X, step.matrix, K))
         return _Parts(step.value, penalty, along, slope)

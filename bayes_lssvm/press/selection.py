@@ -4,6 +4,7 @@
     "press-br"         Gaussian prior over the relevances η, ξ and ζ integrated out (eq 15)
     "press-laplace"    Laplace prior: inputs are removed (section 4.2); needs an ARD kernel
     "press-curvature"  prior over the curvature of the fitted function (section 4.2); RBF and ARD kernels
+    "press-slope"      prior over its slope (section 4.2); RBF and ARD kernels
     "loo"              greatest likelihood of left-out labels by calibrated probabilities; for classes
 
 Every start's outcome is reported. The criteria with a prior have no lower bound. As η → 0 with γ growing to match,
@@ -144,7 +145,8 @@ def select_by_press(
     kernel.check_width(d)
     if criterion == "press-laplace" and not isinstance(kernel, ARD):
         raise ValueError(f"press-laplace removes inputs, so it needs an ARD kernel, not {kernel!s}.")
-    require_matrices(objective.n, 10 if criterion == "press-curvature" else 5, "Select on a subset of the points.")
+    matrices = 10 if criterion in ("press-curvature", "press-slope") else 5
+    require_matrices(objective.n, matrices, "Select on a subset of the points.")
     varies = _varying(objective.X)
     if isinstance(kernel, ARD) and not varies.all():
         kernel = ARD(tuple(np.asarray(kernel.scales)[varies]))

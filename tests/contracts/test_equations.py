@@ -115,7 +115,8 @@ def test_least_squares_output_tends_to_the_bayes_discriminant():
         mse = []
         for seed in range(5):
             X, y = draw(n, np.random.default_rng(seed))
-            f = BayesianLSSVR(RBF(1.0), refine=False).fit(X, y).predict(grid[:, None])
+            f, std = BayesianLSSVR(RBF(1.0), refine=False).fit(X, y).predict(grid[:, None], return_std=True)
+            assert std.shape == f.shape
             mse.append(np.sum((f - g0) ** 2 * p) / np.sum(p))
         errors.append(np.mean(mse))
     assert errors[0] > 2 * errors[1] > 4 * errors[2]

@@ -295,7 +295,7 @@ def test_more_classes_by_leave_one_out_errors(three):
     [
         (
             {"criterion": "gcv"},
-            "one of evidence, press, press-br, press-laplace, press-curvature, loo",
+            "one of evidence, press, press-br, press-laplace, press-curvature, press-slope, loo",
         ),
         ({"criterion": "press", "refine": False}, "refine=False leaves it nothing to do"),
         ({"criterion": "press-laplace"}, 'needs kernel="ard", not RBF'),

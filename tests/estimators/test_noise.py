@@ -5,9 +5,11 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import bayes_lssvm
 from bayes_lssvm import BayesianLSSVR
+from bayes_lssvm.levels.level1 import DualPosterior
 
 EDGES = [-0.567, 0.567]  # of thirds of the range
 
@@ -123,6 +125,27 @@ def test_outliers_of_constant_noise_a_table_and_a_plot():
     plt.close(ax.figure)
     with pytest.raises(ValueError, match="chance must lie between 0 and 1"):
         BayesianLSSVR().fit(X, y).outliers(chance=2.0)
+
+
+def test_outliers_by_support_values_are_those_of_refits():
+    """Paper 0, section 2.2: α_i = γe_i tells of the fit; the deviation is that of a refit without row i."""
+    X, y, _ = with_errors(7, 40, 0.0)
+    y[11] += 2.0
+    model = BayesianLSSVR(standardise=False).fit(X, y)
+    found = model.outliers(chance=0.2)
+    np.testing.assert_allclose(found.alpha, model.gamma_ * (y - model.latent(X)), atol=1e-9)
+    for i in (0, 11, 25):
+        rest = np.arange(40) != i
+        K = model.kernel_(X[rest])
+        fixed = DualPosterior.from_kernel_matrix(model.kernel_, X[rest], K, y[rest], mu=model.mu_, zeta=model.zeta_)
+        expected = fixed.latent_mean(X[[i]])[0]
+        spread = np.sqrt(fixed.latent_variance(X[[i]])[0] + 1.0 / model.zeta_)
+        assert found.predictions[i] == pytest.approx(expected, abs=1e-8)
+        assert found.deviations[i] == pytest.approx((y[i] - expected) / spread, rel=1e-8)
+    order = sorted(range(40), key=lambda i: -abs(found.deviations[i]))
+    named = [i for i in order if 40 * 2.0 * norm.sf(abs(found.deviations[i])) < 0.2]
+    assert found.rows.tolist() == named
+    assert named[0] == 11
 
 
 @pytest.mark.parametrize("noise", ["learned", "student"])

@@ -154,6 +154,20 @@ def test_5_3_does_not_depend_on_the_rank(name, ranks, ripley_standardised):
         assert result.log_eq_5_3 == pytest.approx(0.5 * (numerator - denominator), abs=1e-8)
 
 
+def test_5_3_where_less_than_one_direction_is_determined():
+    """One input that tells little: 0 < γ_eff − 1 < 1, and the count's logarithm is negative."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(40, 1))
+    spectrum = CentredSpectrum.from_kernel_matrix(x @ x.T, 0.3 * x[:, 0] + rng.normal(size=40))
+    result = evaluate(spectrum)
+    mu, zeta, counted = result.level2.mu, result.level2.zeta, result.level2.gamma_eff - 1.0
+    assert 0.0 < counted < 1.0
+    top = spectrum.eigenvalues[-1]
+    numerator = np.log(mu) + 39 * np.log(zeta)
+    denominator = np.log(counted) + np.log(39.0 - counted) + np.log(mu + zeta * top)
+    assert result.log_eq_5_3 == pytest.approx(0.5 * (numerator - denominator), abs=1e-8)
+
+
 def maximum_over_sigma(data, criterion: str) -> tuple[float, object]:
     """σ by a scalar search on values alone: no gradient and nothing of the refinement takes part."""
     found = minimize_scalar(

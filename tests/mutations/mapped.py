@@ -1,8 +1,8 @@
 """Does the test that an equation's row names go red when its function is broken? `python -m tests.mutations.mapped`.
 
 The equation maps (`docs/theory/equations*.md`) name for each equation the functions that compute it and the tests that
-show it. A row is drawn, and a fault from the lines of its functions that its tests reach, or where these have none from
-what they call. The row's tests alone look at it. Faults that `equivalent.json` shows to change nothing are not drawn.
+show it. A row is drawn, and a fault from what its tests run of its functions, or where these have none of what they
+call. The row's tests alone look at it. Faults that `equivalent.json` shows to change nothing are not drawn.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.mutations.__main__ import KILLED, ROOT, execute
-from tests.mutations.areas import HERE, equivalents
+from tests.mutations.areas import equivalents
 from tests.mutations.operators import Mutant, mutants_of
 
 MAPS = ("docs/theory/equations.md", "docs/theory/equations_papers_1_to_4.md")
-RESULTS = HERE / "mapped.json"
 DEPTH = 2  # of calls: a function that only calls others has no formula of its own
 PACKAGES = ("bayes_lssvm", "validation")
 CHECKS = "bayes_lssvm.base"  # input, memory, files: no formula
+AT_ONCE = 20  # rows between two writes
 TRIED = 12  # faults of a row, of which the first that its tests reach counts
 _NAME, _TEST = re.compile(r"`((?:bayes_lssvm|validation)\.[\w.]+)"), re.compile(r"tests/[\w/]+\.py::\w+")
 
@@ -38,7 +38,7 @@ class MapRow(NamedTuple):
     """An equation with the dotted names that compute it and the tests that show it."""
 
     paper: str
-    equation: str
+    equation: str  # with a number where rows before it have the same
     names: tuple[str, ...]
     tests: tuple[str, ...]
 
@@ -50,14 +50,16 @@ class MapRow(NamedTuple):
 
 def map_rows(root: Path = ROOT) -> list[MapRow]:
     """The rows of both maps that have a function and a test."""
-    found, paper = [], "Paper 0"
+    found, paper, seen = [], "Paper 0", Counter[tuple[str, str]]()
     for file in MAPS:
         for line in (root / file).read_text("utf-8").splitlines():
             if line.startswith("## Paper"):
                 paper = line.removeprefix("## ")
             cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
             if len(cells) >= 4 and (names := _NAME.findall(cells[-2])) and (tests := _TEST.findall(cells[-1])):
-                found.append(MapRow(paper, cells[0], tuple(names), tuple(tests)))
+                seen[paper, cells[0]] += 1
+                number = f" ({seen[paper, cells[0]]})" if seen[paper, cells[0]] > 1 else ""
+                found.append(MapRow(paper, cells[0] + number, tuple(names), tuple(tests)))
     return found
 
 
@@ -139,9 +141,9 @@ def _faults_in(one: Any) -> list[Mutant]:
 
 def drawn(rows: list[MapRow], seed: int) -> dict[str, Any]:
     """A job for the worker: faults of each row in random order, its own functions' first, with the row's tests."""
-    chance = random.Random(seed)
     mutants, named = [], []
     for row in rows:
+        chance = random.Random(f"{seed}, {row.key}")  # the same whatever other rows are drawn with it
         for faults in faults_of(row):
             for mutant in chance.sample(faults, min(TRIED, len(faults))):
                 mutants.append(mutant._asdict())
@@ -163,8 +165,15 @@ def summary(verdicts: list[dict[str, Any]]) -> str:
     return "\n".join([*lines, *(f"| {p} | {every[p]} | {red[p]} | {100 * red[p] / every[p]:.0f} % |" for p in papers)])
 
 
+def unfinished(rows: list[MapRow], stored: dict[str, Any]) -> list[MapRow]:
+    """The rows that no verdict is kept of, then those whose verdict is not red."""
+    seen = {fault["row"]: fault["verdict"] for fault in stored["verdicts"]}
+    left = [row for row in rows if seen.get(row.key) not in KILLED and row.key not in stored["without faults"]]
+    return sorted(left, key=lambda row: row.key in seen)
+
+
 def main() -> None:
-    """Draw rows, run, tell; verdicts are kept in `mapped.json` where `--keep` is given."""
+    """Draw rows, run, tell; with `--output` every verdict is kept, and a second run goes on where the first ended."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.mutations.mapped", description=(__doc__ or "").split("\n")[0]
     )
@@ -172,24 +181,36 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=40, help="equations (40)")
     parser.add_argument("--papers", nargs="*", default=[], metavar="N", help="of these papers alone: 0 1 2 3 4")
     parser.add_argument("--without", default="", metavar="WORD", help="leave out tests whose name has this word")
-    parser.add_argument("--keep", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument(
+        "--output", type=Path, help="a JSON file for the verdicts; rows that it has as red are not run again"
+    )
+    parser.add_argument("--rows", type=int, help="of these at most so many in this run; go on with the same command")
     options = parser.parse_args()
     rows = [r for r in map_rows() if not options.papers or r.paper.removeprefix("Paper ") in options.papers]
     if options.without:
         rows = [r for r in rows if not any(options.without in test for test in r.tests)]
     rows = random.Random(options.seed).sample(rows, min(options.sample, len(rows)))
-    verdicts = execute({**drawn(rows, options.seed), "seconds": 60.0})
-    for fault in verdicts:
+    stored: dict[str, Any] = {"seed": options.seed, "sample": options.sample, "verdicts": [], "without faults": []}
+    if options.output and options.output.exists():
+        stored = json.loads(options.output.read_text("utf-8"))
+        if (stored["seed"], stored["sample"]) != (options.seed, options.sample):
+            parser.error(f"{options.output} is of seed {stored['seed']}, sample {stored['sample']}; name another file.")
+    todo = unfinished(rows, stored)[: options.rows]
+    for start in range(0, len(todo), AT_ONCE):
+        part = todo[start : start + AT_ONCE]
+        verdicts = execute({**drawn(part, options.seed), "seconds": 60.0})
+        keys, seen = {row.key for row in part}, {fault["row"] for fault in verdicts}
+        stored["verdicts"] = [fault for fault in stored["verdicts"] if fault["row"] not in keys] + verdicts
+        stored["without faults"] = sorted({*stored["without faults"], *(keys - seen)})
+        if options.output:
+            options.output.write_text(json.dumps(stored, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    for fault in stored["verdicts"]:
         if fault["verdict"] not in KILLED:
             print(f"{fault['verdict']}: {fault['row']}, line {fault['line']} of {fault['path']}: {fault['text']}")
             print(f"    {fault['before']} → {fault['after']}")
-    missing = sorted({row.key for row in rows} - {fault["row"] for fault in verdicts})
-    if missing:
-        print(f"No fault that a named test reaches: {'; '.join(missing)}.")
-    if options.keep:
-        stored = {"seed": options.seed, "sample": options.sample, "verdicts": verdicts, "without faults": missing}
-        RESULTS.write_text(json.dumps(stored, ensure_ascii=False, indent=1) + "\n", "utf-8")
-    print(summary(verdicts))
+    if stored["without faults"]:
+        print(f"No fault that a named test reaches: {'; '.join(stored['without faults'])}.")
+    print(summary(stored["verdicts"]))
 
 
 if __name__ == "__main__":

@@ -3,11 +3,13 @@
 What costs time is done once. The packages that the tests import are loaded before the first fork, and every fault gets
 a process of its own. A first run without a fault notes which lines each test reaches and how long it takes; a fault is
 then run against the tests that reach it up to the first failure: one case of every test first, the fastest before the
-others, then the other cases.
+others, then the other cases. Where a row of an equation map names the tests, what is noted is finer than a line: the
+instructions that run. In `a if weights is None else b` a test without weights does not reach b.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import os
@@ -30,13 +32,18 @@ LEAST_SECONDS, PATIENCE = 30.0, 6.0
 
 
 class Reach:
-    """Which lines of some files each test reaches, its fixtures included, and how long it takes."""
+    """Which lines of some files each test reaches, its fixtures included, and how long it takes.
 
-    def __init__(self, files: list[str]) -> None:
+    With `instructions` also the places in the text, as (file, line, column, last line, last column), of what runs.
+    """
+
+    def __init__(self, files: list[str], instructions: bool = False) -> None:
         self.files = {str(Path(file).resolve()): file for file in files}
-        self.at_import: set[tuple[str, int]] = set()
+        self.instructions = instructions
+        self.places: dict[Any, list[tuple[Any, ...]]] = {}
+        self.at_import: set[tuple[Any, ...]] = set()
         self.now = self.at_import
-        self.fixtures: dict[str, set[tuple[str, int]]] = {}
+        self.fixtures: dict[str, set[tuple[Any, ...]]] = {}
         self.tests: dict[str, Any] = {}
 
     def trace(self, frame: Any, event: str, argument: Any) -> Any:
@@ -45,6 +52,12 @@ class Reach:
             return None
         if event == "line" or event == "call":
             self.now.add((file, frame.f_lineno))
+            frame.f_trace_opcodes = self.instructions
+        elif event == "opcode":
+            code = frame.f_code
+            if code not in self.places:
+                self.places[code] = [(file, line, start, last, end) for line, last, start, end in code.co_positions()]
+            self.now.add(self.places[code][frame.f_lasti // 2])
         return self.trace
 
     @pytest.hookimpl(hookwrapper=True)
@@ -58,7 +71,7 @@ class Reach:
         self.now, start = set(), time.perf_counter()
         yield
         lines = self.now.union(*(self.fixtures.get(name, ()) for name in item.fixturenames))
-        self.tests[item.nodeid] = {"lines": sorted(lines), "seconds": time.perf_counter() - start}
+        self.tests[item.nodeid] = {"lines": sorted(lines, key=str), "seconds": time.perf_counter() - start}
         self.now = self.at_import
 
 
@@ -115,12 +128,12 @@ def reach_of(job: dict[str, Any], folder: Path) -> dict[str, Any]:
     stored = folder / "reach.json"
 
     def work() -> int:
-        reach = Reach(job["sources"])
+        reach = Reach(job["sources"], instructions="named" in job)
         threading.settrace(reach.trace)
         sys.settrace(reach.trace)
         code = run_tests(job["tests"], reach)
         sys.settrace(None)
-        stored.write_text(json.dumps({"tests": reach.tests, "import": sorted(reach.at_import)}))
+        stored.write_text(json.dumps({"tests": reach.tests, "import": sorted(reach.at_import, key=str)}))
         return code
 
     code = in_a_fork(work, 3600.0)
@@ -149,6 +162,34 @@ def ordered(tests: dict[str, Any], lines: set[tuple[str, int]], seconds: float) 
 def of_names(tests: dict[str, Any], names: list[str]) -> dict[str, Any]:
     """The cases of some test functions."""
     return {case: test for case, test in tests.items() if case.split("[")[0] in names}
+
+
+def that_run(tests: dict[str, Any], mutant: Mutant, source: bytes) -> dict[str, Any]:
+    """The tests that run an instruction of the text that a fault changes; all where it has none (a folded constant)."""
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+
+    def within(line: int, start: int, last: int, end: int) -> bool:
+        return mutant.start <= starts[line - 1] + start and starts[last - 1] + end <= mutant.end
+
+    def known(place: Any) -> bool:
+        return len(place) == 5 and place[0] == mutant.path and None not in place
+
+    if not any(within(*place) for place in instructions_of(source)):
+        return tests
+    return {case: test for case, test in tests.items() if any(known(p) and within(*p[1:]) for p in test["lines"])}
+
+
+@functools.cache
+def instructions_of(source: bytes) -> list[tuple[int, int, int, int]]:
+    """Where the instructions of a source text stand: (line, column, last line, last column)."""
+    found, codes = set(), [compile(source, "source", "exec")]
+    while codes:
+        code = codes.pop()
+        found |= {(a, c, b, d) for a, b, c, d in code.co_positions() if None not in (a, b, c, d)}
+        codes.extend(constant for constant in code.co_consts if hasattr(constant, "co_positions"))
+    return sorted(found)
 
 
 def verdict(mutant: Mutant, reach: dict[str, Any], seconds: float, number: int) -> tuple[str, float]:
@@ -188,8 +229,11 @@ def main(job_file: str, results: str) -> None:
             named = job["named"][number] if "named" in job else {}  # the tests that alone may look, and for what
             if named and named["row"] in settled:
                 continue
-            own = reach if not named else {**reach, "import": [], "tests": of_names(reach["tests"], named["tests"])}
-            found, seconds = verdict(Mutant(**fields), own, job["seconds"], number)
+            mutant, own = Mutant(**fields), reach
+            if named:
+                tests = that_run(of_names(reach["tests"], named["tests"]), mutant, Path(mutant.path).read_bytes())
+                own = {**reach, "import": [], "tests": tests}
+            found, seconds = verdict(mutant, own, job["seconds"], number)
             if named and found == "not reached":
                 continue  # the next fault of the row may be
             settled.add(named.get("row", ""))

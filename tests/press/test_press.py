@@ -39,7 +39,7 @@ CASES = [
     (name, criterion)
     for name in KERNELS
     for criterion in CRITERIA
-    if criterion != "press-curvature" or name in ("rbf", "ard")
+    if criterion not in ("press-curvature", "press-slope") or name in ("rbf", "ard")
 ]
 
 
@@ -117,7 +117,10 @@ def criterion_by_definition(x, name, criterion, X, y, w, bias):
     def output(a):
         return jax.vmap(lambda b: k(a, b))(X) @ solution[:n]
 
-    bends = jax.vmap(lambda a: jnp.diag(jax.hessian(output)(a)))(X)
+    if criterion == "press-slope":
+        bends = jax.vmap(jax.grad(output))(X)
+    else:
+        bends = jax.vmap(lambda a: jnp.diag(jax.hessian(output)(a)))(X)
     return 0.5 * n * jnp.log(Q) + 0.5 * d * jnp.log(jnp.sum(bends**2) / (2 * n))
 
 
@@ -131,7 +134,7 @@ def test_value_and_gradient_equal_automatic_differentiation(name, criterion, bia
     with jax.enable_x64(True):  # scoped: the other tests keep JAX's default
         function = partial(criterion_by_definition, name=name, criterion=criterion, X=X, y=y, w=w, bias=bias)
         derivative = jax.value_and_grad(function)
-        if criterion == "press-curvature":  # many operations: compiling them together is the faster way here
+        if criterion in ("press-curvature", "press-slope"):  # many operations: faster where they are compiled together
             derivative = jax.jit(derivative)
         value, gradient = derivative(jnp.asarray(position(kernel, GAMMA)))
         value, gradient = float(value), np.asarray(gradient)
@@ -198,7 +201,7 @@ def test_sensitivities_are_paper_1s_kernel_parameters():
     assert sensitivities(Linear()).eta.shape == (0,)
 
 
-@pytest.mark.parametrize("criterion", ["press-br", "press-laplace", "press-curvature"])
+@pytest.mark.parametrize("criterion", ["press-br", "press-laplace", "press-curvature", "press-slope"])
 def test_integrating_out_is_eq_14_with_the_effective_xi_and_zeta(criterion):
     """Section 2.2: the gradients of 15 and of 14 with ξ_eff and ζ_eff are the same."""
     X, y, _ = problem()
@@ -299,6 +302,7 @@ def test_evidence_updates_say_when_they_do_not_settle():
         ("ard", "press-laplace"),
         ("rbf", "press-curvature"),
         ("ard", "press-curvature"),
+        ("ard", "press-slope"),
     ],
 )
 def test_selection_ends_at_a_minimum(name, criterion):
@@ -439,6 +443,8 @@ def test_bad_input_is_refused():
         select_by_press(RBF(1.0), X, y, criterion="press-laplace")
     with pytest.raises(ValueError, match="RBF and ARD"):
         PressObjective(X, y, "press-curvature").evaluate(Linear(), 1.0)
+    with pytest.raises(ValueError, match="slope penalty is defined for RBF and ARD kernels only, not for Linear"):
+        PressObjective(X, y, "press-slope").evaluate(Linear(), 1.0)
     with pytest.raises(ValueError, match="2 scales but the inputs have 3"):
         select_by_press(ARD((1.0, 1.0)), X, y)
     with pytest.raises(ValueError, match="positive finite numbers"):

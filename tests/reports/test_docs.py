@@ -13,7 +13,15 @@ from reports.draw.style import as_png
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-CHEAP = ("selection_path", "code_books", "how_good_error_bars", "how_good_evidence", "how_good_bayes_factors")
+CHEAP = (
+    "figure_1",
+    "ellipsoid",
+    "selection_path",
+    "code_books",
+    "how_good_error_bars",
+    "how_good_evidence",
+    "how_good_bayes_factors",
+)
 
 
 def shown():

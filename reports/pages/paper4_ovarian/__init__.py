@@ -15,7 +15,7 @@ from reports.draw.thumbnail import bars
 from reports.frame.index import TABLES_HEADING
 from reports.frame.page import Page, Row, Section, Table
 from validation.harness import StudyResult
-from validation.papers.paper4.ovarian import POSITIVE, RATES, SETS, differences, of_set
+from validation.papers.paper4.ovarian import POSITIVE, RATES, SETS, differences, majority_rule, of_set
 from validation.papers.paper4.ovarian_pipeline import MODELS
 from validation.papers.paper4.ovarian_published import N_TEST, N_TRAIN, RANDOMISATIONS, SELECTED, TABLE_2
 from validation.papers.paper4.roc import CUT_OFFS
@@ -95,6 +95,9 @@ def key_table(result: StudyResult, sets: Sequence[str]) -> Table:
             }
             cells = (" / ".join(f"{at[c][rate]:.1f}" for rate in RATES) for c in CUT_OFFS)
             rows.append(Row(f"  {model}", (_with_sd(each(values, model, "auc"), 4), *cells)))
+        rule = majority_rule(result, name)
+        same = " / ".join(f"{np.mean([rates[rate] for rates in rule]):.1f}" for rate in RATES)
+        rows.append(Row("  majority rule", ("0.5000", *[same] * len(CUT_OFFS))))
     rows.append(Row("Ovarian tumours, as printed in the paper (other data)"))
     for model, printed in TABLE_2.items():
         cells = (
@@ -107,8 +110,8 @@ def key_table(result: StudyResult, sets: Sequence[str]) -> Table:
         "AUC, and accuracy / sensitivity / specificity in %",
         ("", "AUC (sd)", *(f"cut-off {c:g}" for c in CUT_OFFS)),
         tuple(rows),
-        f"Means over randomisations. The positive class: {positive}. RMI, the risk of malignancy index, has cut-offs "
-        "of its own kind.",
+        f"Means over randomisations. The positive class: {positive}. The majority rule gives every case the class that "
+        "most training rows have. RMI, the risk of malignancy index, has cut-offs of its own kind.",
     )
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from reports.frame.answer import Answer, State
 from validation.harness import StudyResult
-from validation.papers.paper4.ovarian import SETS, differences, of_set, table
-from validation.papers.paper4.roc import Difference
+from validation.papers.paper4.ovarian import SETS, differences, of_set, over_majority, table
+from validation.papers.paper4.roc import CUT_OFFS, Difference
 
 
 def each(values: Sequence[Any], model: str, name: str) -> list[float]:
@@ -62,7 +62,7 @@ def answer(result: StudyResult, sets: Sequence[str]) -> Answer:
 def findings(result: StudyResult, sets: Sequence[str]) -> tuple[str, ...]:
     """Which of the paper's findings hold on other data, from the numbers."""
     said = [_finding(result, name) for name in sets]
-    said += [_order(result, sets), _corner_counts(result, sets), _pruned(result, sets)]
+    said += [_majority(result, sets), _order(result, sets), _corner_counts(result, sets), _pruned(result, sets)]
     return (*(sentence for sentence in said if sentence), *table(result).absent)
 
 
@@ -75,6 +75,22 @@ def _finding(result: StudyResult, name: str) -> str:
         scores = f"log scores {log[0]:.3f} and {log[1]:.3f}".replace("-", "−")
         parts.append(f"on {where} inputs {auc[0]:.4f} against {auc[1]:.4f} ({scores}), {_in_words(found[pair])}")
     return f"{SETS[name]}, AUC of the RBF LS-SVM and of logistic regression: {'; '.join(parts)}."
+
+
+def _majority(result: StudyResult, sets: Sequence[str]) -> str:
+    """Whether all models pass the lecture's minimal requirement, and by how much the weakest does."""
+    parts = []
+    for name in sets:
+        found = over_majority(result, name)
+        clear = sum(math.isfinite(d.se) and d.mean > 2.0 * d.se for d in found.values())
+        model = min(found, key=lambda one: found[one].mean)
+        error = f" ± {found[model].se:.1f}" if math.isfinite(found[model].se) else ""
+        lead = f"{found[model].mean:.1f}".replace("-", "−")
+        parts.append(f"{clear} of {len(found)} models on {SETS[name]} (the weakest, {model}, by {lead}{error} points)")
+    return (
+        "The lecture's minimal requirement is to be more accurate than the majority rule. At a cut-off of "
+        f"{CUT_OFFS[0]:g} it is clearly met by {' and by '.join(parts)}."
+    )
 
 
 def _in_words(d: Difference) -> str:

@@ -333,6 +333,22 @@ def test_equal_rows_let_the_evidence_interpolate(toy):
     assert facts["lssvm"]["LS-SVM RBF"]["gamma_eff"] == pytest.approx(facts["distinct_rows"], abs=0.01)
 
 
+def test_the_majority_rule_is_the_share_of_the_larger_class(toy):
+    """It follows from the split; a model's lead over it is in points of accuracy, paired."""
+    result = toy["paper4-ovarian"]
+    for name in paper4_ovarian.SETS:
+        _, y, _ = paper4_ovarian.whole(name)
+        s = result[f"{name}.00"].cell.settings
+        test = y[paper4_ovarian.stratified_split(name, y, s["n_train"], s["n_test"], 0).test]
+        (rates,) = paper4_ovarian.majority_rule(result, name)
+        assert np.mean(y > 0) < 0.5  # in both sets the disease is the smaller class
+        assert rates == pytest.approx({"accuracy": 100.0 * np.mean(test < 0), "sensitivity": 0.0, "specificity": 100.0})
+        model = result[f"{name}.00"].values["models"]["LR"]["cut_offs"]["0.5"]["accuracy"]
+        lead = paper4_ovarian.over_majority(result, name)["LR"]
+        assert lead.mean == pytest.approx(model - rates["accuracy"])
+        assert math.isnan(lead.se)  # of one randomisation
+
+
 def test_tables_have_every_entry_and_no_target(toy):
     ovarian, dax = paper4_ovarian.table(toy["paper4-ovarian"]), dax_table(toy["paper4-dax"])
     for found in (ovarian, dax):
@@ -359,6 +375,7 @@ def test_profits_of_blocks_add_up(toy):
 def test_pages_are_drawn(toy):
     for module, name, says in (
         (ovarian_page, "paper4-ovarian", "runs to interpolation"),
+        (ovarian_page, "paper4-ovarian", "more accurate than the majority rule"),
         (dax_page, "paper4-dax", "after costs of 0.1 %"),
     ):
         page = module.page(toy[name])

@@ -23,7 +23,7 @@ from validation.harness.splits import Split, seed_of
 from ..table import Entry, ReproducedTable, table_study
 from .ovarian_pipeline import MODELS, design
 from .ovarian_published import N_TEST, N_TRAIN, RANDOMISATIONS, SOURCE
-from .roc import CUT_OFFS, Difference, analyse, paired_difference
+from .roc import CUT_OFFS, Difference, analyse, at_cut_off, paired_difference
 
 SETS = {"wbc": "Wisconsin breast cancer", "pid": "Pima diabetes"}
 POSITIVE = {"wbc": "malignant", "pid": "diabetes"}
@@ -138,6 +138,38 @@ def differences(result: StudyResult, name: str, measure: str = "auc") -> dict[tu
             n_test=first["n_test"],
         )
         for a, b in COMPARED
+    }
+
+
+def majority_rule(result: StudyResult, name: str) -> list[dict[str, float]]:
+    """Rates in % of the class that most training rows have, for every case; a randomisation each, as in `of_set`.
+
+    "A minimal requirement of any classifier is that it should be able to perform better than the majority rule"
+    (paper 4, unbalanced data sets). It follows from the split alone.
+    """
+    _, y, _ = whole(name)
+    found = []
+    for s in (f.cell.settings for f in result.cells if f.cell.settings["data"] == name and f.error is None):
+        split = stratified_split(name, y, s["n_train"], s["n_test"], s["randomisation"])
+        always = float(np.sum(y[split.train]) > 0.0)  # P(y = +1) of every case
+        found.append(at_cut_off(np.full(len(split.test), always), y[split.test], CUT_OFFS[0]))
+    return found
+
+
+def over_majority(result: StudyResult, name: str) -> dict[str, Difference]:
+    """How much larger the accuracy of each model at the first cut-off is than the majority rule's, paired."""
+    values, rule = of_set(result, name), [rates["accuracy"] for rates in majority_rule(result, name)]
+    if not values:
+        return {}
+    first = next(f.cell.settings for f in result.cells if f.cell.settings["data"] == name)
+    return {
+        model: paired_difference(
+            [v["models"][model]["cut_offs"][f"{CUT_OFFS[0]:g}"]["accuracy"] for v in values],
+            rule,
+            n_train=first["n_train"],
+            n_test=first["n_test"],
+        )
+        for model in MODELS
     }
 
 
