@@ -15,7 +15,7 @@ import os
 import sys
 from pathlib import Path
 
-from reports.command import gallery, redraw, reproduce, tables
+from reports.command import gallery, recheck, redraw, reproduce, tables
 from reports.command.parser import Parser
 from reports.command.plan import Plan, PlannedStudy, make_plan
 from reports.frame.index import write_index
@@ -131,6 +131,8 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # a terminal without Greek letters still gets its table
     if words[:1] == [reproduce.NAME]:
         return reproduce.main(words[1:])
+    if words[:1] == [recheck.NAME]:
+        return recheck.main(words[1:])
     options = parser().parse_args(words)
     if options.redraw:
         return redraw.main(options, title=TITLE, introduction=INTRODUCTION)

@@ -28,8 +28,8 @@ with P by the best logistic map of the outputs (`levels.logistic_map`), log γ ~
 the kernel's parameters (`levels.default_prior`).
 
 The criteria with Ω have no lower bound: as all η → 0 with γ growing as 1/η the kernel model tends to a linear one, Q
-to the linear model's, and log Ω to −∞ (that of the slope as γ → 0). What is meant is a minimum inside;
-`press_selection` says when there is none.
+to the linear model's, and log Ω to −∞. That of the slope does so as γ → 0, and as all η → ∞, when the fit has a bump at
+each point and is level on top of it. What is meant is a minimum inside; `press_selection` says when there is none.
 """
 
 from __future__ import annotations
@@ -215,6 +215,8 @@ class PressObjective:
         slope = zeta * parts.press_gradient
         if count == 0:
             return PressEvaluation(value, parts.press, 0.0, 0.0, zeta, LOG_2 * slope if gradient else None)
+        if not parts.penalty > 0.0:  # no value to descend to: points so far apart that the fit is level at each
+            return PressEvaluation(-np.inf, parts.press, 0.0, np.inf, zeta, np.zeros(1 + len(kernel.log_params)))
         exponent = float(count) if self.criterion == "press-laplace" else 0.5 * count
         xi = exponent / parts.penalty
         value += exponent * float(np.log(parts.penalty))

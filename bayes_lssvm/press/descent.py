@@ -61,7 +61,7 @@ class PressOutcome:
         "gamma" and names of kernel parameters that stand at an edge of the searched box.
     flat_limit : bool
         Whether a criterion with a penalty ran to where it has no minimum: a kernel that varies by less than 10⁻⁴ over
-        the data, or γ at its lower end.
+        the data, or γ at its lower end; for a penalty on the slope also a kernel that is zero between points.
     interpolates : bool
         Whether γ stands at the upper end of its range.
     n_evaluations : int
@@ -212,8 +212,14 @@ def descend(objective: PressObjective, start: PressStart, *, max_iter: int = 200
 
 
 def _is_flat(objective: PressObjective, kernel: Kernel, *, at_lower_end: bool) -> bool:
-    """Whether a criterion with a penalty ran to where it has no minimum: a kernel all but constant, or γ → 0."""
+    """Whether a criterion with a penalty ran to where it has no minimum: a kernel all but constant, or γ → 0.
+
+    That of the slope has none either where the kernel of most pairs of points is as good as zero.
+    """
     if objective.criterion in ("press", "loo") or not sensitivities(kernel).regularised.any():
         return False
     K = kernel(objective.X)
-    return at_lower_end or bool(1.0 - float(K.mean()) / float(np.diagonal(K).mean()) < _FLAT)
+    own = float(np.diagonal(K).mean())
+    if objective.criterion == "press-slope" and float(K.mean()) - own / len(K) < _FLAT * own:
+        return True
+    return at_lower_end or bool(1.0 - float(K.mean()) / own < _FLAT)

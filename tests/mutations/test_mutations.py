@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import json
 import shutil
+import sys
 
 import pytest
 
 from tests.mutations.__main__ import ROOT, run, sample, table
 from tests.mutations.areas import AREAS, HERE, Area, equivalents
-from tests.mutations.mapped import drawn, faults_of, map_rows, summary
+from tests.mutations.mapped import drawn, faults_of, map_rows, summary, unfinished
 from tests.mutations.operators import mutants_of
-from tests.mutations.worker import of_names, ordered
+from tests.mutations.worker import Reach, of_names, ordered, that_run
 
 SOURCE = '''
 """A triangle: ½ab."""
@@ -150,6 +151,33 @@ def test_the_equation_maps_are_read_and_their_functions_found():
     assert len(job["mutants"]) == len(job["named"])
     assert {one["row"] for one in job["named"]} == {"Paper 1: 3", "Paper 2: 11"}
     assert job == drawn([rows["Paper 1: 3"], rows["Paper 2: 11"]], seed=1)
+
+
+def test_a_branch_that_is_not_taken_is_not_reached(tmp_path):
+    """In one line, what a test runs of it decides; a constant that Python folds has no instruction of its own."""
+    (tmp_path / "toy.py").write_text("def f(x, w=None):\n    return x + 1 if w is None else x * w + (2 - 3)\n")
+    source = (tmp_path / "toy.py").read_bytes()
+    faults = {mutant.before: mutant for mutant in mutants_of(source.decode(), "toy.py")}
+    reach = Reach([str(tmp_path / "toy.py")], instructions=True)
+    reach.files = dict.fromkeys(reach.files, "toy.py")
+    names: dict[str, object] = {}
+    exec(compile(source, str(tmp_path / "toy.py"), "exec"), names)
+    before = sys.gettrace()
+    sys.settrace(reach.trace)
+    names["f"](1.0)
+    sys.settrace(before)
+    tests = {"t.py::plain": {"lines": [list(place) for place in reach.now], "seconds": 0.0}}
+    assert that_run(tests, faults["x + 1"], source) == tests
+    assert that_run(tests, faults["x * w"], source) == {}
+    assert that_run(tests, faults["2"], source) == tests
+
+
+def test_a_campaign_goes_on_where_it_ended():
+    """Rows that were never run come first, then those that were not red; the others are done."""
+    rows = map_rows()[:4]
+    verdicts = [{"row": rows[0].key, "verdict": "killed"}, {"row": rows[1].key, "verdict": "survived"}]
+    stored = {"verdicts": verdicts, "without faults": [rows[2].key]}
+    assert unfinished(rows, stored) == [rows[3], rows[1]]
 
 
 def test_the_named_tests_alone_look_at_the_fault_of_a_row():

@@ -187,7 +187,7 @@ def instructions_of(source: bytes) -> list[tuple[int, int, int, int]]:
     found, codes = set(), [compile(source, "source", "exec")]
     while codes:
         code = codes.pop()
-        found |= {(a, c, b, d) for a, b, c, d in code.co_positions() if None not in (a, b, c, d)}
+        found |= {(a, c, b, d) for a, b, c, d in code.co_positions() if None not in (a, b, c, d) and a > 0}
         codes.extend(constant for constant in code.co_consts if hasattr(constant, "co_positions"))
     return sorted(found)
 

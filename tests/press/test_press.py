@@ -325,6 +325,18 @@ def test_selection_ends_at_a_minimum(name, criterion):
     assert found.n_evaluations == sum(o.n_evaluations for o in found.outcomes)
 
 
+def test_a_fit_that_is_level_at_each_point_has_no_slope_to_penalise():
+    """Points far apart in units of the kernel: Ω is zero, and such an end is no minimum."""
+    X, y = planted(40, 3)
+    narrow = PressObjective(X, y, "press-slope").evaluate(ARD((1e-3,) * 3), 1.0, gradient=True)
+    assert narrow.value == -np.inf
+    assert narrow.penalty == 0.0
+    assert narrow.press == pytest.approx(PressObjective(X, y).evaluate(ARD((1e-3,) * 3), 1.0).press)
+    objective = PressObjective(X, y, "press-slope")
+    assert descend(objective, PressStart(ARD((0.05,) * 3), 1.0), max_iter=0).flat_limit
+    assert not descend(objective, PressStart(ARD((1.0,) * 3), 1.0), max_iter=0).flat_limit
+
+
 def test_selection_finds_what_a_grid_finds(ripley_standardised):
     X, y = ripley_standardised
     found = select_by_press(RBF(1.0), X, y, n_restarts=2, seed=4, progress=False)

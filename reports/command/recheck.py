@@ -1,0 +1,109 @@
+"""`python -m reports recheck TABLE`: compute stored cells of a table again, from nothing, and compare.
+
+The gallery's record of a table holds every cell to six digits. Cells are drawn at random, computed with the seeds and
+settings that are stored, and each of their numbers is set beside the stored one. What has been compared is kept in
+OUTPUT, so that a second run draws others; `--seconds` leaves out cells that took longer when they were stored.
+
+Exit status: 0 where all scores are equal, 1 for bad input, 2 where some differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bayes_lssvm.base.files import write_bytes
+from reports.frame.write import read_result
+from validation.harness import Cell, FinishedCell
+from validation.harness.compute import compute_cell
+from validation.registry import TABLES, get_study
+
+from . import gallery
+from .parser import Parser
+
+NAME = "recheck"
+ALIKE = 1e-5
+"""Relative: records have six digits."""
+SCORES = ("accuracy", "error", "auc", "log_score", "brier", "ece")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's arguments."""
+    command = Parser(prog=f"python -m reports {NAME}", description=(__doc__ or "").split(":", 2)[1].strip())
+    add = command.add_argument
+    add("table", metavar="TABLE", choices=TABLES, help=f"one of {', '.join(TABLES)}")
+    add("--cells", type=int, default=20, metavar="N", help="how many cells to compute in this run (20)")
+    add("--algorithms", nargs="+", default=[], metavar="NAME", help="cells of these algorithms alone")
+    add("--seconds", type=float, default=math.inf, metavar="S", help="leave out cells that took longer than this")
+    add("--seed", type=int, default=0, help="of the draw (0)")
+    add("--output", type=Path, default=Path("output"), metavar="FOLDER", help="folder to write to (default: output)")
+    return command
+
+
+def differences(ours: Any, stored: Any, where: str = "") -> Iterator[str]:
+    """Names of the values that are not those of the record, such as "hamming.accuracy"."""
+    if isinstance(stored, dict):
+        for name, value in stored.items():
+            yield from differences(ours.get(name) if isinstance(ours, dict) else None, value, f"{where}.{name}")
+    elif isinstance(stored, list):
+        own = list(ours) if ours is not None and not isinstance(ours, str | float) else []
+        if len(own) != len(stored):
+            yield where.lstrip(".")
+            return
+        for number, (one, other) in enumerate(zip(own, stored, strict=True)):
+            yield from differences(one, other, f"{where}.{number}")
+    elif isinstance(stored, bool) or not isinstance(stored, int | float):
+        if ours != stored and not (stored is None and isinstance(ours, float) and not math.isfinite(ours)):
+            yield where.lstrip(".")
+    elif ours is None or not math.isclose(float(ours), stored, rel_tol=ALIKE, abs_tol=1e-12):
+        yield where.lstrip(".")
+
+
+def comparable(cells: list[Cell], stored: tuple[FinishedCell, ...]) -> dict[str, tuple[Cell, FinishedCell]]:
+    """Cells that are stored with the settings and the seed that they have now, by key."""
+    now = {cell.key: cell for cell in cells}
+    return {
+        f.cell.key: (now[f.cell.key], f)
+        for f in stored
+        if f.error is None and f.cell.key in now
+        if (f.cell.settings, f.cell.seed) == (now[f.cell.key].settings, now[f.cell.key].seed)
+    }
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point of the subcommand."""
+    options = parser().parse_args(argv)
+    study, record = get_study(options.table), read_result(gallery.FOLDER / f"{options.table}.json")
+    every = comparable(study.cells(None, record.size), record.cells)
+    if not every:
+        sentence = f"No stored cell of {options.table} can be computed here; set BAYES_LSSVM_DATA to its data."
+        print(sentence, file=sys.stderr)
+        return 1
+    path = options.output / f"{NAME}-{options.table}.json"
+    found: dict[str, list[str]] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    left = sorted(
+        key
+        for key, (cell, f) in every.items()
+        if key not in found and f.seconds <= options.seconds
+        if not options.algorithms or cell.settings.get("algorithm") in options.algorithms
+    )
+    options.output.mkdir(parents=True, exist_ok=True)
+    for key in random.Random(options.seed).sample(left, min(options.cells, len(left))):
+        cell, stored = every[key]
+        found[key] = list(differences(compute_cell(study, cell, None).record["values"], stored.values))
+        write_bytes(path, (json.dumps(found, indent=1) + "\n").encode())
+        if found[key]:
+            print(f"{key}: {', '.join(found[key][:8])}", flush=True)
+    worse = [key for key, names in found.items() if any(name.split(".")[-1] in SCORES for name in names)]
+    same = sum(not names for names in found.values())
+    print(
+        f"{options.table}: {len(found)} of {len(record.cells)} stored cells computed again; {same} are equal in all "
+        f"numbers and {len(found) - len(worse)} in all scores.\n{path}"
+    )
+    return 2 if worse else 0
