@@ -32,7 +32,7 @@ DECISIONS = ("bias moved", "sign")
 GP_ROWS = 1000
 SETS: dict[Size, tuple[str, ...]] = {
     "toy": ("cra",),
-    "quick": tuple(SIZES),
+    "quick": ("bld", "cra", "hea", "ion", "rsy", "snr"),
     "full": tuple(SIZES),
 }
 RANDOMISATIONS: dict[Size, int] = {"toy": 2, "quick": 5, "full": 10}
