@@ -30,7 +30,8 @@ EXHIBITS = (
     Exhibit("ripley", ("section-7-1", "explorer", *ON_EVERY_SET, "prior-sensitivity")),
     Exhibit("hea", ("evidence", "prior-sensitivity")),
     Exhibit(None, ("map-of-trust", "calibration", "agreement", "predictive-scores", "multiclass-calibration", "field")),
-    Exhibit(None, ("laplace-reference", "psis-loo", "many-rows", "factor-calibration", "class-probabilities")),
+    Exhibit(None, ("laplace-reference", "psis-loo", "many-rows", "factor-calibration")),
+    Exhibit(None, ("class-probabilities", "second-level")),
 )
 
 
