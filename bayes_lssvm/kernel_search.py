@@ -21,6 +21,7 @@ from .base.progress import tqdm
 from .base.scikit import check_classification_targets, check_X_y
 from .base.standardisation import Standardiser
 from .base.text import html_table, table_of
+from .base.threads import few_threads
 from .base.typing import AnyArray, Array
 from .base.weights import with_weight
 from .comparison.words import kass_raftery
@@ -207,6 +208,7 @@ class KernelSearch:
         return ax
 
 
+@few_threads
 def search_kernels(
     X: Any,
     y: Any,

@@ -30,6 +30,7 @@ from .base.grades import LIMITS, Grade, level_of, worst
 from .base.provenance import provenance
 from .base.scikit import check_X_y, type_of_target
 from .base.standardisation import moments
+from .base.threads import few_threads
 from .base.typing import AnyArray, Array
 from .base.weights import with_weight
 from .estimators.classifier import BayesianLSSVC
@@ -77,6 +78,7 @@ _MOST_POINTS = 500
 Model = BayesianLSSVC | BayesianLSSVR
 
 
+@few_threads
 def trust(
     X: Any,
     y: Any,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
 from bayes_lssvm import datasets
+
+os.environ["BAYES_LSSVM_CACHE"] = "off"  # tests compile for themselves, and leave nothing in a user's cache
 
 
 @pytest.fixture(scope="session")

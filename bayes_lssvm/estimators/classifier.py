@@ -92,7 +92,8 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC, PredictsSets):
         Widths of the prior of log μ and log ζ, the denominator of the Occam factor.
     standardise : bool, default True
     n_jobs : int or None
-        Processes among which members with a kernel each are spread.
+        Processes among which members with a kernel each are spread; no more than members, and this one alone where a
+        task of joblib or Dask fits the model.
     folder : path or None
         Where such members are kept once they are finished, so that a run that was stopped goes on where it was.
     random_state : int, default 0
@@ -128,6 +129,8 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC, PredictsSets):
         log of the Occam factor of 5.2.
     hyper_std_ : dict
         Error bars of log μ and log ζ: MacKay's ("log_mu", "log_zeta") and the exact Hessian's ("log_mu_hessian", …).
+    workers_ : Workers
+        How many processes did the work, and how many BLAS threads each of them could use.
     level3_, posterior_, centres_, refinement_, press_, provenance_
         The results of the levels and of the search in full, and where they come from.
 
@@ -243,6 +246,8 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC, PredictsSets):
         data = (X, y) if weights is None else (X, y, weights)
         self.provenance_ = provenance(settings=self.get_params(deep=False), data=data)
         self._take_over(self._multiclass().fit(inputs, y, weights))
+        assert self.multiclass_ is not None
+        self.workers_ = self.multiclass_.workers_
 
     def _multiclass(self) -> MulticlassLSSVC:
         """The classifier, not fitted yet, that this one is on standardised inputs for more than two classes."""

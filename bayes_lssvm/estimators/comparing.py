@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.memory import require_matrices
+from ..base.threads import few_threads
 from ..base.typing import Array
 from ..comparison.evidence import MOST_DRAWS, TOLERANCE, KernelEvidence, Prior
 from ..comparison.maximised import maximised_candidates
@@ -120,6 +121,7 @@ class PriorSensitivity:
         return "\n\n".join([*parts, end])
 
 
+@few_threads
 def compare(
     X: Any,
     y: Any,

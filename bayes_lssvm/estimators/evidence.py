@@ -15,6 +15,7 @@ from ..base.errors import BayesLSSVMWarning, EvidenceDivergenceWarning, Interpol
 from ..base.memory import require_matrices
 from ..base.provenance import provenance
 from ..base.standardisation import moments
+from ..base.threads import Workers, blas_threads, few_threads
 from ..base.typing import AnyArray, Array
 from ..kernels import ARD, Kernel
 from ..levels.default_prior import default_prior
@@ -64,6 +65,7 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
     y_fit_: Array
     weights_: Array | None
     provenance_: dict[str, Any]
+    workers_: Workers
 
     def __init__(
         self,
@@ -92,6 +94,7 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
         for name in [name for name in vars(self) if name.endswith("_") and name not in keep]:
             delattr(self, name)
 
+    @few_threads
     def _design(self, X: Array, y: Array, weights: Array | None) -> Array:
         """Design the model and return the kernel matrix, for what the classifier adds."""
         kernel = self._kernel_for(X)
@@ -102,6 +105,7 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
             MATRICES,
             "Use FixedSizeLSSVC or FixedSizeLSSVR, which need memory for their landmarks only.",
         )
+        self.workers_ = Workers(1, blas_threads())
         inputs = self._standardised_training_inputs(X, weights)
         prior = self._hyper_prior(kernel, inputs, y, weights)
 

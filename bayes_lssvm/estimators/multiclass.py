@@ -18,6 +18,7 @@ from ..base.errors import BayesLSSVMWarning, warn
 from ..base.provenance import provenance
 from ..base.scikit import check_classification_targets
 from ..base.standardisation import Standardiser
+from ..base.threads import Workers, among, workers_for
 from ..base.typing import AnyArray, Array
 from ..base.weights import check_weights, row_count
 from ..kernels import EXTRA, Kernel, Precomputed, kernel_from_dict, kernel_to_dict
@@ -119,7 +120,8 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
     standardise : bool, default True
         Standardise the inputs once, for all members.
     n_jobs : int or None
-        Processes among which members with a kernel each are spread, as in joblib.
+        Processes among which members with a kernel each are spread, as in joblib; no more than members, and this one
+        alone where a task of joblib or Dask fits the model.
     folder : path or None
         Where such members are kept as model files once they are finished, so that a run that was stopped goes on where
         it was; not for a `member` of another kind. One that is damaged is designed again, with a warning.
@@ -137,6 +139,8 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
     training_frequencies_ : array of shape (M,)
     log_evidence_ : float
         Sum of the members' log evidences, where they have one.
+    workers_ : Workers
+        How many processes designed the members, and how many BLAS threads each of them could use.
     provenance_ : dict
 
     Examples
@@ -157,6 +161,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
     design_: SharedDesign | None
     labels_: Any
     weights_: Array | None
+    workers_: Workers
 
     def __init__(
         self,
@@ -220,20 +225,24 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         if isinstance(self.coding, str) and self.coding in NUMBERED:
             self.code_book_ = self.code_book_[np.argsort(canonical_classes(inputs, labels, weights))]
         self.design_, self.labels_, self.weights_ = None, labels, weights
+        rows = int(((self.code_book_ != 0).T @ counts).max())
+        self.workers_ = workers_for(1, rows, None)
         if kernel is not None and self._shares_work(kernel):
             complaints = self._share(inputs, labels, kernel, weights, refine=self.refine).complaints()
         else:
             binary = self._binary_estimator(kernel if self._takes_matrices else self.kernel)
-            self.members_, complaints = fit_members(
-                binary,
-                inputs,
-                labels,
-                self.code_book_,
-                weights=weights,
-                n_jobs=self.n_jobs,
-                folder=self.folder,
-                keeper=Keeper(_state_of, type(binary)._from_state) if isinstance(binary, BinaryLSSVC) else None,
-            )
+            self.workers_ = workers_for(self.code_book_.shape[1], rows, self.n_jobs)
+            with among(self.workers_):
+                self.members_, complaints = fit_members(
+                    binary,
+                    inputs,
+                    labels,
+                    self.code_book_,
+                    weights=weights,
+                    n_jobs=self.workers_.processes,
+                    folder=self.folder,
+                    keeper=Keeper(_state_of, type(binary)._from_state) if isinstance(binary, BinaryLSSVC) else None,
+                )
         if all(hasattr(member, "log_evidence_") for member in self.members_):
             self.log_evidence_ = float(sum(member.log_evidence_ for member in self.members_))
         data = (X, y) if weights is None else (X, y, weights)

@@ -82,6 +82,8 @@ class BayesianLSSVR(DrawsTargets, ComparesKernels, RegressorMixin, NoisyLSSVM): 
         With Student's noise, its degrees of freedom.
     relevance_, selected_, columns_, press_
         Relevance of the inputs (RBF and ARD kernels) and those that have a say, as in `BayesianLSSVC`.
+    workers_ : Workers
+        How many processes did the work, and how many BLAS threads each of them could use.
     level3_, posterior_, refinement_, provenance_
         The results of the levels in full, and where they come from.
     outputs_ : list of BayesianLSSVR, or None

@@ -21,6 +21,7 @@ from ..base.archive import ModelFileError, open_state, write_state
 from ..base.errors import BayesLSSVMWarning, warn
 from ..base.progress import tqdm
 from ..base.standardisation import Standardiser
+from ..base.threads import at_most
 from ..base.typing import AnyArray, Array
 from .blocks import Shard, ShardError
 from .features import FeatureMap, NystromMap
@@ -253,11 +254,12 @@ class OnDask:
 
 
 def _on_part(work: Callable[[Shard], Found], folder: Path | None, key: str, part: Any) -> Found:
-    """The work on a part that has come to this worker."""
-    if isinstance(part, Shard):
-        return kept(work, part, folder, key)
-    name, *columns = part
-    return kept(work, Shard(name, lambda: [tuple(columns)]), None, key)
+    """The work on a part that has come to this worker, by one BLAS thread: other parts are at work beside it."""
+    with at_most(1):
+        if isinstance(part, Shard):
+            return kept(work, part, folder, key)
+        name, *columns = part
+        return kept(work, Shard(name, lambda: [tuple(columns)]), None, key)
 
 
 _LOST = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError", "TimeoutError")

@@ -23,7 +23,7 @@ that LS-SVMlab's sig2 is σ²/2 and scikit-learn's length scale is σ/√2. A `l
 one's own are subclasses of `Kernel` or `Parametric`; `register` lets model files hold them.
 """
 
-from ._base import Kernel, Parametric, Product, Scaled, Sum, check_positive_semidefinite
+from ._base import Kernel, Matrices, Parametric, Product, Scaled, Sum, check_positive_semidefinite
 from ._discrete import Categorical, Constant, White
 from ._inner import MLP, Linear, Polynomial
 from ._on_inputs import OnInputs
@@ -46,6 +46,7 @@ __all__ = [
     "Kernel",
     "Linear",
     "Matern",
+    "Matrices",
     "OnInputs",
     "Parametric",
     "Periodic",

@@ -93,6 +93,10 @@ class Kernel(ABC):
         """
         return lambda kernel: kernel(X, Z)
 
+    def on(self, X: Array) -> Matrices:
+        """Matrices of kernels of this family on the same points, and their gradients; they may share work."""
+        return Matrices(X)
+
     def starting_points(self, X: Array) -> Array:
         """Log parameters from which a search may start, of shape (S, P); the present ones come first."""
         return self.log_params[None, :]
@@ -160,6 +164,34 @@ class Kernel(ABC):
         if isinstance(other, int | float | np.integer | np.floating):
             return Scaled(float(other), self)
         return NotImplemented
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """K(X, X) of one kernel after the other on the same points, as a search of the parameters needs them.
+
+    Attributes
+    ----------
+    X : array of shape (N, d)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_lssvm.kernels import RBF
+    >>> matrices = RBF().on(np.array([[0.0], [2.0]]))
+    >>> [float(matrices(RBF(sigma))[0, 1].round(3)) for sigma in (1.0, 2.0)]
+    [0.018, 0.368]
+    """
+
+    X: Array
+
+    def __call__(self, kernel: Kernel) -> Array:
+        """K(X, X), of shape (N, N)."""
+        return kernel(self.X)
+
+    def contract(self, kernel: Kernel, W: Array, K: Array) -> Array:
+        """As `Kernel.contract`, at these points."""
+        return kernel.contract(self.X, W, K)
 
 
 def _split(values: Array, parts: tuple[Kernel, ...]) -> list[Array]:

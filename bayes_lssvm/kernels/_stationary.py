@@ -16,12 +16,13 @@ import numpy as np
 from ..base.errors import require_positive
 from ..base.typing import AnyArray, Array
 from ..linalg.blas import mirror_lower, product
-from ._base import BOUND_FACTORS, START_FACTORS, WEAK_SD, WIDTH_SD, Kernel, OneWidth, Parametric
+from ._base import BOUND_FACTORS, START_FACTORS, WEAK_SD, WIDTH_SD, Kernel, Matrices, OneWidth, Parametric
 
 _VANISHED = float(np.log(28.0))  # exp(−28²) is zero
 _ALIKE = 1e-5  # d²/σ² of the farthest points, below which all entries of a matrix are one, as good as
 _ROWS = 256
 _CANCELLED = 0.02  # distance over lengths, both squared, below which more than a digit and a half would be lost
+_POINTS_AN_INPUT = 16  # up to which distances are kept: they are some per cent of an evidence, and 16 times the inputs
 _PAIRS = 2**16  # of points whose differences are taken at a time
 
 
@@ -93,6 +94,21 @@ def _contract_squared_differences(X: Array, W: Array, K: Array) -> Array:
 
 
 @dataclass(frozen=True)
+class _KeptDistances(Matrices):
+    """RBF kernels of many widths on the same points, whose squared distances are computed once."""
+
+    D: Array  # −‖x_i − x_j‖², of shape (N, N)
+
+    def __call__(self, kernel: Kernel) -> Array:
+        assert isinstance(kernel, RBF)
+        return _exp(self.D * kernel.sigma**-2)
+
+    def contract(self, kernel: Kernel, W: Array, K: Array) -> Array:
+        assert isinstance(kernel, RBF)
+        return np.array([-2.0 / kernel.sigma**2 * np.einsum("ij,ij,ij->i", W, K, self.D).sum()])
+
+
+@dataclass(frozen=True)
 class RBF(OneWidth):
     """K(x, z) = exp(−‖x − z‖² / σ²).
 
@@ -137,6 +153,12 @@ class RBF(OneWidth):
             return np.exp(K, out=K)
 
         return block
+
+    def on(self, X: Array) -> Matrices:
+        """With many inputs the distances are computed once for all widths."""
+        if type(self) is not RBF or len(X) > _POINTS_AN_INPUT * X.shape[1]:
+            return Matrices(X)
+        return _KeptDistances(X, _scaled_distances(X, None, 1.0))
 
     def diag(self, X: Array) -> Array:
         return np.ones(len(X))

@@ -24,13 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import blas
 
 from ..base.typing import AnyArray, Array
-from ..kernels import Kernel, check_positive_semidefinite
+from ..kernels import Kernel, Matrices, check_positive_semidefinite
 from ..linalg.blas import mirror_lower, product, square, squared_norm
 from ..linalg.factor import ProjectedInverse
 from ..linalg.reduction import log_constant
@@ -106,9 +107,21 @@ class Objective:
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, X=X, y=sign * self.y[rows], weights=weights)
 
+    @cached_property
+    def _kept(self) -> dict[type[Kernel], Matrices]:
+        return {}
+
+    def _matrices(self, kernel: Kernel) -> Matrices:
+        """Matrices of the kernel's family at these points; what they share is computed at the first of them."""
+        family = type(kernel)
+        if family not in self._kept:
+            self._kept[family] = kernel.on(self.X)
+        return self._kept[family]
+
     def evaluate(self, kernel: Kernel, *, gradient: bool = False) -> Evaluation:
         """The criterion for one kernel: one tridiagonal reduction, and one Cholesky factor for the gradient."""
-        K = kernel(self.X)
+        matrices = self._matrices(kernel)
+        K = matrices(kernel)
         check_positive_semidefinite(kernel, K)
         reduction = TridiagonalReduction.from_kernel_matrix(K, self.y, self.weights)
         if self.prior is not None:
@@ -118,7 +131,7 @@ class Objective:
         value = result.log_evidence + (occam.total if self.occam else 0.0)
         slope = None
         if gradient:
-            slope = kernel.contract(self.X, self._derivative_in_kernel_matrix(K, result), K)
+            slope = matrices.contract(kernel, self._derivative_in_kernel_matrix(K, result), K)
         return Evaluation(kernel, value, result, reduction, slope, self.occam and occam.capped)
 
     def _with_prior(
@@ -131,7 +144,8 @@ class Objective:
         value = found.log_evidence + sum(float(part.log_density(x)) for part, x in at)
         slope = None
         if gradient:
-            slope = kernel.contract(self.X, self.laplace_derivative(K, found, (prior_mu, prior_zeta)), K)
+            W = self.laplace_derivative(K, found, (prior_mu, prior_zeta))
+            slope = self._matrices(kernel).contract(kernel, W, K)
             slope = slope + np.array([float(part.gradient(x)) for part, x in at])
         return Evaluation(kernel, value, found.level2, reduction, slope, posterior=found)
 
@@ -168,7 +182,7 @@ class Objective:
 
     def _step(self, kernel: Kernel, s: float) -> _Step:
         """What one Cholesky factor of Ω + sI tells."""
-        K, w = kernel(self.X), self.weights
+        K, w = self._matrices(kernel)(kernel), self.weights
         inverse = ProjectedInverse.of(K, s if w is None else s / w)
         alpha, q1 = self._support(inverse)
         if w is None:
@@ -182,7 +196,8 @@ class Objective:
 
     def _along_kernel(self, kernel: Kernel, step: _Step, weight: float) -> Array:
         """Derivatives in log θ by W = −½R + weight·ααᵀ; uses up the inverse."""
-        return kernel.contract(self.X, evidence_derivative(step.inverse.lower(), step.alpha, weight), step.K)
+        W = evidence_derivative(step.inverse.lower(), step.alpha, weight)
+        return self._matrices(kernel).contract(kernel, W, step.K)
 
     def _support(self, inverse: ProjectedInverse) -> tuple[Array, float]:
         """α = Ry and q_1 = yᵀRy."""

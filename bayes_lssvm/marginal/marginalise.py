@@ -10,6 +10,7 @@ import numpy as np
 
 from ..base.memory import require_matrices
 from ..base.provenance import provenance
+from ..base.threads import few_threads
 from ..base.typing import Array
 from ..kernels import Kernel, as_kernel
 from ..priors import HyperPrior, LogPrior, as_hyper_prior
@@ -29,6 +30,7 @@ METHODS: dict[str, Callable[[Request, dict[str, Any]], HyperPosterior]] = {
 }
 
 
+@few_threads
 def marginalise(
     X: Any,
     y: Any,

@@ -9,6 +9,7 @@ import numpy as np
 from ..base.errors import EvidenceDivergenceWarning, InterpolationWarning, NoSignalWarning
 from ..base.memory import require_matrices
 from ..base.progress import tqdm
+from ..base.threads import few_threads
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
 from .members import Complaint
@@ -94,6 +95,7 @@ class SharedDesign:
         return np.hstack(parts)[:, np.argsort(bits)]
 
 
+@few_threads
 def design_shared(
     X: Array,
     labels: AnyArray,

@@ -32,6 +32,7 @@ RUNNABLE = [
     "theory/levels.md",
     pytest.param("guide/marginalisation.md", marks=pytest.mark.slow),  # every method, chains among them
     "guide/trust.md",
+    "guide/threads.md",
     pytest.param("guide/evidence.md", marks=pytest.mark.slow),  # chains of four models
     "guide/multiclass.md",
     "guide/leave_one_out.md",

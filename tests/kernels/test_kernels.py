@@ -775,3 +775,27 @@ def test_one_width_after_another_costs_no_new_distances_and_changes_nothing(poin
             other = kernel.with_log_params(kernel.log_params + shift)
             np.testing.assert_allclose(block(other), other(X, Z), rtol=1e-12, atol=1e-14)
             np.testing.assert_allclose(square(other), other(X), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("kernel", [RBF(2.0), Matern(1.5), Scaled(2.0, RBF(1.3))], ids=repr)
+def test_matrices_on_the_same_points_are_those_of_each_kernel_with_their_gradients(kernel):
+    rng = np.random.default_rng(0)
+    X, W = rng.normal(size=(40, 5)), rng.normal(size=(40, 40))
+    W += W.T
+    matrices = kernel.on(X)
+    for shift in (-1.0, 0.0, 3.0):
+        moved = kernel.with_log_params(kernel.log_params + shift)
+        K = moved(X)
+        np.testing.assert_allclose(matrices(moved), K, rtol=1e-13, atol=1e-300)
+        np.testing.assert_allclose(matrices.contract(moved, W, K), moved.contract(X, W, K), rtol=1e-10)
+
+
+def test_distances_are_kept_where_there_are_many_inputs_and_never_for_a_kernel_of_ones_own():
+    class Own(RBF):
+        def __call__(self, X, Z=None):
+            return 2.0 * super().__call__(X, Z)
+
+    wide, long = np.random.default_rng(1).normal(size=(32, 2)), np.random.default_rng(2).normal(size=(33, 2))
+    assert hasattr(RBF().on(wide), "D")
+    assert not hasattr(RBF().on(long), "D")
+    np.testing.assert_array_equal(Own(1.0).on(wide)(Own(1.0)), 2.0 * RBF(1.0)(wide))

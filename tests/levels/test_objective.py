@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
+from bayes_lssvm.kernels import ARD, RBF, Linear, Matrices, Polynomial
 from bayes_lssvm.levels.objective import Objective
 from bayes_lssvm.priors import HyperPrior
 
@@ -138,3 +138,20 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
         found[rows] = Objective(X, y, prior=HyperPrior()).evaluate(ARD((1.0, 2.0, 3.5)), gradient=True)
     assert found[5].value == pytest.approx(found[128].value, abs=1e-10)
     assert found[5].gradient == pytest.approx(found[128].gradient, abs=1e-9)
+
+
+def test_a_search_with_many_inputs_takes_distances_once_and_finds_the_same_evidence(monkeypatch):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(50, 30))
+    y = np.where(X[:, 0] > 0.0, 1.0, -1.0)
+    counts = []
+    once = RBF.on
+    monkeypatch.setattr(RBF, "on", lambda self, X: counts.append(1) or once(self, X))
+    objective = Objective(X, y)
+    kept = [objective.evaluate(RBF(sigma), gradient=True) for sigma in (3.0, 6.0, 12.0)]
+    assert len(counts) == 1
+    monkeypatch.setattr(RBF, "on", lambda self, X: Matrices(X))
+    for one in kept:
+        alone = Objective(X, y).evaluate(one.kernel, gradient=True)
+        assert one.value == pytest.approx(alone.value, rel=1e-11)
+        np.testing.assert_allclose(one.gradient, alone.gradient, rtol=1e-8)

@@ -18,6 +18,7 @@ import numpy as np
 
 from ...base.progress import tqdm
 from ...base.typing import AnyArray, Array
+from ...sampling.compiled import kept_programs
 from ...sampling.precision import double_precision
 from .jumps import cell_log_probabilities, jump, n_modes
 from .table import DEGREE, HALF_WIDTH, Table
@@ -60,7 +61,7 @@ def sample_table(
     table : Table
     starts : array of shape (chains, 1 + D)
     """
-    with double_precision(_WHAT):
+    with double_precision(_WHAT), kept_programs():
         import jax.numpy as jnp
 
         data = jnp.asarray(table.coefficients), jnp.asarray(table.stretched)
