@@ -195,9 +195,9 @@ def few_threads(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def limited(*args: P.args, **kwargs: P.kwargs) -> T:
-        X = args[place] if len(args) > place else kwargs.get("X")
+        X: Any = args[place] if len(args) > place else kwargs.get("X")
         try:
-            rows = np.shape(X)[0]  # type: ignore[arg-type]
+            rows = int(np.shape(X)[0])
         except (IndexError, TypeError, ValueError):
             rows = 0  # what is wrong with it, the function says
         with at_most(threads_for(rows)):

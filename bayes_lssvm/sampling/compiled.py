@@ -73,7 +73,7 @@ def _set(settings: dict[str, Any]) -> None:
     from jax.experimental.compilation_cache import compilation_cache
 
     for name, value in settings.items():
-        jax.config.update(name, value)
+        jax.config.update(name, value)  # type: ignore[no-untyped-call]
     compilation_cache.reset_cache()  # it looks at the folder's name once
 
 
