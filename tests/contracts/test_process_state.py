@@ -15,7 +15,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from bayes_lssvm import BayesianLSSVC, BayesianLSSVR, FullyBayesianLSSVR, NoSignalWarning, marginalise, trust
-from bayes_lssvm.base import scikit
+from bayes_lssvm.base import turns
 from bayes_lssvm.base.errors import heard, warn
 
 PACKAGE = Path(__file__).parents[2] / "bayes_lssvm"
@@ -73,7 +73,7 @@ def test_filters_of_warnings_are_changed_by_one_thread_at_a_time(call, monkeypat
     entered, enter = [], warnings.catch_warnings.__enter__
 
     def watched(self):
-        entered.append((sys._getframe(1).f_code.co_filename, scikit._TURN.lock._is_owned()))
+        entered.append((sys._getframe(1).f_code.co_filename, turns._TURN.lock._is_owned()))
         return enter(self)
 
     monkeypatch.setattr(warnings.catch_warnings, "__enter__", watched)
@@ -91,7 +91,7 @@ def test_what_is_heard_in_one_thread_is_said_in_another():
 
 
 OF_THE_PROCESS = {"catch_warnings", "simplefilter", "filterwarnings", "seterr", "seterrcall", "setrecursionlimit"}
-OF_THE_PROCESS |= {"putenv", "setlocale", "chdir", "umask", "threadpool_limits", "field_size_limit"}
+OF_THE_PROCESS |= {"set_num_threads", "putenv", "setlocale", "chdir", "umask", "threadpool_limits", "field_size_limit"}
 
 
 def changes(source: str) -> list[str]:
@@ -113,8 +113,16 @@ def test_the_reader_finds_each_kind():
     assert not changes("with np.errstate(all='ignore'): os.environ.get('A')")
 
 
+ALLOWED = {
+    "cli/spoken.py": {"warnings.catch_warnings", "warnings.simplefilter"},  # the program runs one command
+    # what has no other way than the whole process: for the time of a call, counted, and put back after the last one
+    "base/threads.py": {"library.set_num_threads"},  # tests/base/test_threads.py
+    "sampling/compiled.py": {"jax.config.update"},  # tests/sampling/test_compiled.py
+}
+
+
 def test_no_source_of_the_library_changes_the_process():
-    """But for the program, which runs one command and is the process."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.relative_to(PACKAGE).as_posix() != "cli/spoken.py":
-            assert not changes(path.read_text("utf-8")), path
+        name = path.relative_to(PACKAGE).as_posix()
+        found = set(changes(path.read_text("utf-8")))
+        assert found <= ALLOWED.get(name, set()), (path, found)
