@@ -28,7 +28,6 @@ from joblib.parallel import get_active_backend
 __all__ = [
     "KEEP",
     "Workers",
-    "among",
     "at_most",
     "blas_threads",
     "few_threads",
@@ -176,17 +175,6 @@ def at_most(threads: int) -> Iterator[None]:
         yield
     finally:
         limit.remove(threads)
-
-
-@contextmanager
-def among(workers: Workers) -> Iterator[None]:
-    """The limit of workers that are threads of this process; processes are started with one of their own."""
-    backend, _ = get_active_backend()
-    if workers.processes > 1 and getattr(backend, "supports_sharedmem", False):
-        with at_most(workers.blas_threads):
-            yield
-    else:
-        yield
 
 
 def few_threads(function: Callable[P, T]) -> Callable[P, T]:

@@ -18,7 +18,7 @@ from ..base.errors import BayesLSSVMWarning, warn
 from ..base.provenance import provenance
 from ..base.scikit import check_classification_targets
 from ..base.standardisation import Standardiser
-from ..base.threads import Workers, among, workers_for
+from ..base.threads import Workers, workers_for
 from ..base.typing import AnyArray, Array
 from ..base.weights import check_weights, row_count
 from ..kernels import EXTRA, Kernel, Precomputed, kernel_from_dict, kernel_to_dict
@@ -232,17 +232,16 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         else:
             binary = self._binary_estimator(kernel if self._takes_matrices else self.kernel)
             self.workers_ = workers_for(self.code_book_.shape[1], rows, self.n_jobs)
-            with among(self.workers_):
-                self.members_, complaints = fit_members(
-                    binary,
-                    inputs,
-                    labels,
-                    self.code_book_,
-                    weights=weights,
-                    n_jobs=self.workers_.processes,
-                    folder=self.folder,
-                    keeper=Keeper(_state_of, type(binary)._from_state) if isinstance(binary, BinaryLSSVC) else None,
-                )
+            self.members_, complaints = fit_members(
+                binary,
+                inputs,
+                labels,
+                self.code_book_,
+                weights=weights,
+                workers=self.workers_,
+                folder=self.folder,
+                keeper=Keeper(_state_of, type(binary)._from_state) if isinstance(binary, BinaryLSSVC) else None,
+            )
         if all(hasattr(member, "log_evidence_") for member in self.members_):
             self.log_evidence_ = float(sum(member.log_evidence_ for member in self.members_))
         data = (X, y) if weights is None else (X, y, weights)

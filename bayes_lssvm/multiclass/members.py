@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +38,7 @@ from ..base.holds import Claims, remove_abandoned
 from ..base.processes import own_workers
 from ..base.progress import tqdm
 from ..base.provenance import data_hash, provenance
+from ..base.threads import Workers, at_most
 from ..base.typing import AnyArray, Array
 
 _SURE = 1e-15  # probabilities of the members are told from one no closer than this
@@ -77,7 +79,7 @@ def fit_members(
     code: Array,
     *,
     weights: Array | None = None,
-    n_jobs: int | None = None,
+    workers: Workers | None = None,
     folder: str | Path | None = None,
     keeper: Keeper | None = None,
 ) -> tuple[list[Any], list[Complaint]]:
@@ -92,8 +94,8 @@ def fit_members(
     code : array of shape (M, L)
     weights : array of shape (N,), optional
         Of the rows; each member is fitted with those of its own.
-    n_jobs : int, optional
-        Processes, as in joblib.
+    workers : Workers, optional
+        How many processes, and BLAS threads of each; this process alone by default.
     folder : path, optional
         Where finished members are kept as model files, and found again by a run with the same data, settings and
         versions. Nothing in them is code; one that is damaged is computed again, with a warning. Processes with the
@@ -119,11 +121,11 @@ def fit_members(
         y = column[labels[rows]].astype(int)
         own = () if weights is None else (weights[rows],)
         key = f"member-{bit:04d}-{_key(estimator, X[rows], y, *own)}"
-        jobs[key] = delayed(_fit_one)(bit, key, clone(estimator), (X[rows], y, *own), folder, keeper)
+        jobs[key] = delayed(_fit_one)(bit, key, clone(estimator), (X[rows], y, *own), folder, keeper, workers)
     members: list[Any] = [None] * len(jobs)
     complaints: list[Complaint] = []
     with tqdm(total=len(jobs), desc="members", disable=None, leave=False) as bar:
-        for bit, member, said in _as_they_come(jobs, n_jobs, folder):
+        for bit, member, said in _as_they_come(jobs, 1 if workers is None else workers.processes, folder):
             members[bit] = member
             complaints.extend(said)
             bar.update()
@@ -133,7 +135,7 @@ def fit_members(
 _Fitted = tuple[int, Any, list[Complaint]]
 
 
-def _as_they_come(jobs: dict[str, Any], n_jobs: int | None, folder: str | Path | None) -> Iterator[_Fitted]:
+def _as_they_come(jobs: dict[str, Any], n_jobs: int, folder: str | Path | None) -> Iterator[_Fitted]:
     """Fitted members in any order; those that another process is at are taken from the folder when it has them."""
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", **own_workers())
     if folder is None:
@@ -151,11 +153,19 @@ def _as_they_come(jobs: dict[str, Any], n_jobs: int | None, folder: str | Path |
 
 
 def _fit_one(
-    bit: int, key: str, estimator: Any, data: tuple[AnyArray, ...], folder: str | Path | None, keeper: Keeper | None
+    bit: int,
+    key: str,
+    estimator: Any,
+    data: tuple[AnyArray, ...],
+    folder: str | Path | None,
+    keeper: Keeper | None,
+    workers: Workers | None,
 ) -> _Fitted:
     X, y, *weights = data
     settings = {"sample_weight": weights[0]} if weights else {}
-    with heard() as said:
+    # a process begins with its share of the cores, unless the environment names a number of threads
+    limit = nullcontext() if workers is None else at_most(workers.blas_threads)
+    with heard() as said, limit:
         if folder is None or keeper is None:
             member = estimator.fit(X, y, **settings)
         else:

@@ -9,10 +9,13 @@ from types import SimpleNamespace
 import joblib
 import numpy as np
 import pytest
+from sklearn.dummy import DummyClassifier
 
 from bayes_lssvm import BayesianLSSVC, BayesianLSSVR
 from bayes_lssvm.base import threads
 from bayes_lssvm.base.threads import Workers, at_most, few_threads, in_worker, threads_for, workers_for
+from bayes_lssvm.multiclass import code_book
+from bayes_lssvm.multiclass.members import fit_members
 
 
 class Library:
@@ -167,6 +170,21 @@ def test_models_say_what_did_the_work():
     assert BayesianLSSVC(refine=False, n_jobs=1).fit(X, labels).workers_ == Workers(1, 1)
     with joblib.parallel_config("threading"):
         assert BayesianLSSVC(refine=False, n_jobs=8).fit(X, labels).workers_ == Workers(3, 1)
+
+
+class Noting(DummyClassifier):
+    """A member that notes how many threads it could use."""
+
+    def fit(self, X, y):
+        self.threads_ = threads.blas_threads()
+        return super().fit(X, y)
+
+
+def test_members_keep_to_their_share_of_the_cores_whatever_the_environment_gives_a_process(libraries):
+    rows, labels = np.zeros((6, 1)), np.arange(6) % 3
+    members, _ = fit_members(Noting(), rows, labels, code_book("ovo", 3), workers=Workers(1, 2))
+    assert [member.threads_ for member in members] == [2, 2, 2]
+    assert numbers(libraries) == [8, 4]
 
 
 def test_one_thread_for_each_1000_rows():
