@@ -67,9 +67,9 @@ def snapped(X: Array) -> Array:
 def canonical_order(X: Array, y: Array, weights: Array | None = None) -> CanonicalOrder:
     """The order of inputs X of shape (N, d) with targets y of shape (N,) and, where points have them, weights."""
     Z, marks = snapped(X), np.column_stack([y, np.zeros(len(y)) if weights is None else weights])
-    found = []
+    found, own = [], _colours(np.sort(Z, axis=0).T)
     for sign in (1.0, -1.0):
-        rows, columns, alike = _ordered(Z, marks * [sign, 1.0])
+        rows, columns, alike = _ordered(Z, marks * [sign, 1.0], own)
         found.append(CanonicalOrder(rows, columns, sign, alike))
     return min(found, key=lambda order: _Form(order, Z, y))
 
@@ -81,7 +81,7 @@ def canonical_classes(X: Array, labels: AnyArray, weights: Array | None = None) 
     whose weights are whole numbers are as many rows.
     """
     Z, nothing = snapped(X), np.zeros((len(X), 1))
-    _, columns, _ = _ordered(Z, nothing)
+    _, columns, _ = _ordered(Z, nothing, _colours(np.sort(Z, axis=0).T))
     places = _colours(Z[:, columns])
     own = [np.unique(places[labels == number]).tolist() for number in range(int(labels.max()) + 1)]
     counts = np.bincount(labels, weights if are_counts(weights) else None)
@@ -99,12 +99,13 @@ class _Form:
         return bool(differs.size and self.table.flat[differs[0]] < other.table.flat[differs[0]])
 
 
-def _ordered(Z: Array, marks: Array) -> tuple[AnyArray, AnyArray, tuple[tuple[int, ...], ...]]:
+def _ordered(Z: Array, marks: Array, columns: AnyArray) -> tuple[AnyArray, AnyArray, tuple[tuple[int, ...], ...]]:
     """The orders of rows and columns, and columns that are alike.
 
-    `marks` of shape (N, m) is what rows are told apart by beside their values.
+    `marks` of shape (N, m) is what rows are told apart by beside their values, and `columns` of shape (d,) are colours
+    of the columns by their values.
     """
-    columns, alike = _colours(np.sort(Z, axis=0).T), None
+    alike = None
     while columns.max(initial=0) + 1 < len(columns):  # some are equal in their values
         refined = _refined(Z, marks, columns)
         if refined.max() == columns.max():  # and may be swapped: the first of the first tied ones is set apart
@@ -136,4 +137,11 @@ def _colours(keys: Array) -> AnyArray:
     """The place of each row of a table among the different ones."""
     if not keys.shape[1]:
         return np.zeros(len(keys), dtype=int)
-    return np.asarray(np.unique(keys, axis=0, return_inverse=True)[1]).ravel()
+    if len(keys) > keys.shape[1]:
+        order = np.lexsort(keys.T[::-1])
+    else:  # few long rows, as of a table's columns: comparing two of them ends at their first difference
+        rows = keys.tolist()
+        order = np.array(sorted(range(len(rows)), key=rows.__getitem__))
+    colours = np.empty(len(keys), dtype=int)
+    colours[order] = np.append(0, np.cumsum(np.any(keys[order[1:]] != keys[order[:-1]], axis=1)))
+    return colours

@@ -35,6 +35,7 @@ _MOST_PEAKS = 4
 _STEPS = 60
 _LARGEST_STEP = 2.0
 _SHORT = 1e-4  # a step within reach of Newton's method
+_FARTHEST_BACK = np.expm1(-10.0)  # a step in log μ
 _STILL = 1e-9
 _SCANNED = 1e-5  # of a step in log μ, which squares in the next one; Newton's method goes on from the peaks
 _LEAST_CURVATURE = 1e-3  # at an end of the range, where there is no mode
@@ -122,7 +123,11 @@ def _scanned_peaks(reduction: Reduction, priors: Priors) -> list[_Local]:
 
 
 def _best_log_mu(m: int, q1: Array, log_gamma: Array, priors: Priors) -> Array:
-    """The best log μ for each γ: Newton's method on ½(N−1)u − ½e^u q_1 + priors, concave for log-concave priors."""
+    """The best log μ for each γ, of ½(N−1)u − ½e^u q_1 + priors, which is concave for log-concave priors.
+
+    A slope a − be^u, as a Gamma prior has one too, is zero at u + log(1 + slope/be^u). Such a step is right from afar,
+    and near the end it is Newton's.
+    """
     lows, highs = zip(priors[0].support, priors[1].support, strict=True)
     low, high = np.maximum(lows[0], lows[1] - log_gamma), np.minimum(highs[0], highs[1] - log_gamma)
     u = np.clip(np.log(m / q1), low, np.maximum(low, high))
@@ -130,7 +135,7 @@ def _best_log_mu(m: int, q1: Array, log_gamma: Array, priors: Priors) -> Array:
         pull = np.exp(u) * q1
         slope = 0.5 * (m - pull) + priors[0].gradient(u) + priors[1].gradient(u + log_gamma)
         bend = 0.5 * pull + priors[0].curvature(u) + priors[1].curvature(u + log_gamma)
-        step = np.clip(slope / np.maximum(bend, 1e-12), -_LARGEST_STEP, _LARGEST_STEP)
+        step = np.log1p(np.maximum(slope / np.maximum(bend, 1e-12), _FARTHEST_BACK))
         moved = np.clip(u + step, low, np.maximum(low, high))
         if np.abs(moved - u).max() < _SCANNED:
             return moved

@@ -9,27 +9,33 @@ factor of Ω + sI, s = μ/ζ, and its inverse give
 all exact, as A needs no more than q_1 … q_3, tr_1 and tr_2 = ‖R‖². How the volume changes on the way from x to x̂ needs
 tr_3 too. With Q = M − sR it is s·tr_3 = tr_2 − tr R²Q, and the last trace is an average of zᵀR²Qz over a few random
 signs z, which is good to some per cent: it serves a correction only.
+
+The slope of the volume in θ, with the mode moving, has terms in α, β and η = Rβ, which are exact, and tr R²dΩ and
+tr R³dΩ: averages of zᵀR dΩ Rz and zᵀR dΩ R²z over more signs, with a standard error from how groups of them differ, or
+exact ones for two products of N × N matrices.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.linalg import blas
 
 from ..base.typing import Array
 from ..kernels import Kernel
-from ..linalg.blas import mirror_lower
+from ..linalg.blas import mirror_lower, product
 from ..linalg.factor import ProjectedInverse
 from ..linalg.reduction import log_constant
-from .level2_posterior import derivative_around, volume_slopes
+from .level2_posterior import LaplaceDerivative, derivative_around, volume_slopes
 from .objective import Objective, evidence_derivative, laplace_weights
 
 __all__ = ["NearMode", "near_mode", "random_signs"]
 
-_SIGNS = 8
+_FEW, _GROUPS = 8, 4  # signs for a correction and in a group; groups for a slope
 _COLUMNS = 256  # at a time
+
+HowExact = Literal["no", "estimated", "exact"]
 
 
 class NearMode(NamedTuple):
@@ -45,23 +51,29 @@ class NearMode(NamedTuple):
         A.
     volume : float
         log 2π − ½ log det A, with A as it is to first order at the mode for this θ; nan where A is not positive.
+    volume_error : float
+        Its standard error, from the signs.
     volume_slope : array of shape (P,) or None
         Its derivative in log θ, the mode moving with θ; where it was asked for.
+    slope_error : float
+        The largest standard error of these; 0 where they are exact.
     """
 
     density: float
     gradient: Array
     precision: Array
     volume: float
+    volume_error: float
     volume_slope: Array | None = None
+    slope_error: float = 0.0
 
 
 def random_signs(n: int, rng: np.random.Generator) -> Array:
-    """What traces are averaged over, of shape (N, 8)."""
-    return rng.choice([-1.0, 1.0], (n, _SIGNS))
+    """What traces are averaged over, of shape (N, 32)."""
+    return rng.choice([-1.0, 1.0], (n, _FEW * _GROUPS))
 
 
-def near_mode(objective: Objective, kernel: Kernel, x: Array, signs: Array, *, slope: bool = False) -> NearMode:
+def near_mode(objective: Objective, kernel: Kernel, x: Array, signs: Array, *, slope: HowExact = "no") -> NearMode:
     """Laplace's evidence with its prior around x = (log μ, log ζ), of shape (2,), for one kernel.
 
     Parameters
@@ -70,13 +82,14 @@ def near_mode(objective: Objective, kernel: Kernel, x: Array, signs: Array, *, s
         With a prior.
     kernel : Kernel
     x : array of shape (2,)
-    signs : array of shape (N, 8)
+    signs : array of shape (N, 32)
         From `random_signs`, the same along a search.
-    slope : bool
-        Whether the slope of the volume is wanted: two products of N × N matrices more.
+    slope : {"no", "estimated", "exact"}
+        Whether the slope of the volume is wanted, and how: exactly it costs two products of N × N matrices more.
     """
     assert objective.prior is not None
     theta = kernel.log_params
+    signs = signs if slope == "estimated" else signs[:, :_FEW]
     priors = objective.prior.components(len(theta))
     at = list(zip(priors, [*x.tolist(), *theta.tolist()], strict=True))
     mu, zeta = np.exp(x).tolist()
@@ -93,8 +106,10 @@ def near_mode(objective: Objective, kernel: Kernel, x: Array, signs: Array, *, s
     alpha, beta = once[:, 0], twice[:, 0]
     q = [float(v) for v in (y @ alpha, alpha @ (noise * alpha), alpha @ (noise * beta), beta @ (noise * beta))]
     tr1, tr2 = float(np.diagonal(R) @ noise), _squares(R, noise)
-    hat = signs - np.sum(signs / root, axis=0) / root / np.sum(1.0 / noise) - s * root * once[:, 1:]  # Qz
-    tr3 = (tr2 - float(np.sum(root * twice[:, 1:] * hat)) / signs.shape[1]) / s
+    few = signs[:, :_FEW]
+    hat = few - np.sum(few / root, axis=0) / root / np.sum(1.0 / noise) - s * root * once[:, 1 : _FEW + 1]  # Qz
+    third = (tr2 - np.sum(root * twice[:, 1 : _FEW + 1] * hat, axis=0)) / s  # [8], tr_3 by each sign
+    tr3 = float(third.mean())
     A1, A2 = s * tr1, s**2 * tr2
     u, p, r = mu * q[0], mu * s * q[1], mu * s**2 * q[2]
 
@@ -104,26 +119,51 @@ def near_mode(objective: Objective, kernel: Kernel, x: Array, signs: Array, *, s
     mixed = A1 - A2 - 2.0 * p + 2.0 * r
     hessian = 0.5 * np.array([[A2 - A1 - u + 3.0 * p - 2.0 * r, mixed], [mixed, A2 - A1 + p - 2.0 * r]])
     precision = np.diag([float(prior.curvature(v)) for prior, v in at[:2]]) - hessian
-    if slope:
+    if slope == "exact":
         R = mirror_lower(R).T
         W = np.multiply.outer(mu * alpha, alpha)
         W -= R
         along_kernel = 0.5 * kernel.contract(objective.X, W, K)
         del W
     else:
+        eta = _times(R, noise * beta) if slope == "estimated" else None
         along_kernel = kernel.contract(objective.X, evidence_derivative(R, alpha, 0.5 * mu), K)
+        del R
     gradient = np.append(along_x, along_kernel) + np.array([float(prior.gradient(v)) for prior, v in at])
     determinant = float(np.linalg.det(precision))
     if not (determinant > 0.0 and precision[0, 0] > 0.0):
-        return NearMode(float(density), gradient, precision, np.nan)
-    own = (priors[0], priors[1])
-    _, pull = volume_slopes(mu, zeta, precision, own, q, (tr1, tr2, tr3))
+        return NearMode(float(density), gradient, precision, np.nan, np.inf)
+    own, traces = (priors[0], priors[1]), (tr1, tr2, tr3)
+    form, pull = volume_slopes(mu, zeta, precision, own, q, traces)
     lag = np.linalg.solve(precision, gradient[:2])
+    unsure = 2.0 * abs(float(form[1]) * float(lag[1] - lag[0])) * s**3 * float(third.std(ddof=1)) / np.sqrt(_FEW)
     volume = float(np.log(2.0 * np.pi) - 0.5 * np.log(determinant) + pull @ lag)
-    if not slope:
-        return NearMode(float(density), gradient, precision, volume)
-    W = laplace_weights(R, y, alpha, w, lambda q, tr: derivative_around(mu, zeta, precision, own, q, tr))
-    return NearMode(float(density), gradient, precision, volume, kernel.contract(objective.X, W, K) - along_kernel)
+    found = NearMode(float(density), gradient, precision, volume, unsure)
+    if slope == "exact":
+        W = laplace_weights(R, y, alpha, w, lambda q, tr: derivative_around(mu, zeta, precision, own, q, tr))
+        return found._replace(volume_slope=kernel.contract(objective.X, W, K) - along_kernel)
+    if eta is None:
+        return found
+    c = derivative_around(mu, zeta, precision, own, q, traces)
+    c = c._replace(own=c.own - 0.5 * mu)  # what is left once the density has its share
+    vectors = np.column_stack([alpha, beta, eta])
+    slopes = np.array(
+        [
+            kernel.contract(objective.X, _about(c, vectors, once[:, group], twice[:, group]), K)
+            for group in (slice(start, start + _FEW) for start in range(1, once.shape[1], _FEW))
+        ]
+    )  # [groups, P]
+    error = float(slopes.std(axis=0, ddof=1).max()) / np.sqrt(len(slopes))
+    return found._replace(volume_slope=slopes.mean(axis=0), slope_error=error)
+
+
+def _about(c: LaplaceDerivative, vectors: Array, once: Array, twice: Array) -> Array:
+    """∂(volume)/∂Ω of shape (N, N), with averages over Rz and R²z, each of shape (N, k), for R² and R³."""
+    k = once.shape[1]
+    far = np.array([[c.own, c.mixed, c.far], [c.mixed, c.far, 0.0], [c.far, 0.0, 0.0]])
+    left = np.column_stack([once, twice, vectors])
+    right = np.column_stack([c.square / k * once + 0.5 * c.cube / k * twice, 0.5 * c.cube / k * once, vectors @ far])
+    return product(np.ascontiguousarray(left), np.ascontiguousarray(right.T))
 
 
 def _times(R: Array, B: Array) -> Array:

@@ -1,13 +1,17 @@
 """Refinement of kernel parameters: the evidence of level 3 climbed by its gradient, from several starts.
 
-Up to 300 points every promising start is climbed on all data (L-BFGS, level 2 solved at each step). Beyond, the starts
-are sifted on 150 points and climbed on 300, spread evenly over the targets, and each optimum found there is polished on
-more points and then on all: with a prior by a Cholesky factor a step, for one parameter along the ridge (`ridge`) and
-for several jointly (`several`). Where that is lost, values along a line or a climb take its place. At the end level 2
-is scanned over all γ once more on all data, so that a better mode there is not missed, and all that is reported is of
-that exact evaluation.
-What only all data show, such as a ripple too fine for the subset, can be missed. Kernels for which γ runs to an end of
-its range are taken only if they beat every other by a clear margin (`Evaluation.rank`).
+Up to 300 points every promising start is climbed on all data (L-BFGS, level 2 solved at each step). Beyond, the search
+begins on a subset that is spread evenly over the targets, and each optimum found there is polished on more points and
+then on all: with a prior by a Cholesky factor a step, for one parameter along the ridge (`ridge`) and for several
+jointly (`several`). Where that is lost, values along a line or a climb take its place. At the end level 2 is scanned
+over all γ once more on all data, so that a better mode there is not missed, and all that is reported is of that exact
+evaluation.
+
+For one parameter and a prior the subset has a fifth of the points, at least 300. Every peak over the starts is climbed
+there, even one that is 30 nats behind, and where there are several they are compared on half of the points and, if that
+leaves more than one, on all: a fine structure is a low peak on few points and may be the best model of all. Starts of
+several parameters are sifted on 150 points and climbed on 300. What does not show there at all can be missed. Kernels
+for which γ runs to an end of its range are taken only if they beat every other by a clear margin (`Evaluation.rank`).
 """
 
 from __future__ import annotations
@@ -28,25 +32,22 @@ from .line import LineMaximum, follow_parabolas, maximise_on_line
 from .order import OrderedSearch
 from .polish import POLISHED, polish
 from .ridge import RidgeTop, follow_ridge, ridge
-from .several import climb_with_volume
-from .stages import SIFTED, SUBSET, on_some, stages
+from .several import climb_with_volume, point_of
+from .stages import SIFTED, SUBSET, on_some, stages, subset_size
 from .starts import distinct, promising, starting_points
 from .ties import Candidate, warn_of_alike_columns, warn_of_ties
 
 __all__ = ["Refinement", "best_ard", "best_spherical", "climb_nearby", "refine", "refine_objective"]
 
 _INSIDE = 1e-9  # of a prior's support, where rounding cannot leave it
-_WORTH_A_LOOK = 10.0  # nats behind the best, on the subset
-_WORTH_POLISHING = 2.0  # nats behind the best, on all data
+_WORTH_A_LOOK = 10.0  # nats behind the best, on the subset or on half of the points
+_WORTH_POLISHING = 5.0  # nats behind the best, on all data
 _ALL_THE_WAY = Stop(1e-12, 1e-5, 200)
 _NEARBY = Stop(1e-7, 1e-2, 100)
 # Of the search along one parameter: nats that a further vertex promises, nats between the first two points, the step
 # between them in logs, and that of the differences
 _LINE_PROMISE, _LINE_DROP, _DIFFERENCE = 1e-5, 0.5, 1e-2
-_LINE_CLOSE, _STAGE_CLOSE = 1e-4, 1e-2  # in logs
-# Points beyond which one parameter is followed along the ridge. It is cheaper, but keeps to the mode that few points
-# have; values along a line have been seen to pass from it to one that is 110 nats better (887 points).
-_RIDGE_FROM = 2000
+_LINE_CLOSE, _RIDGE_CLOSE, _STAGE_CLOSE = 1e-4, 3e-4, 1e-2  # in logs
 _STAGES = 2.0  # times the subset, beyond which there is a stage between
 _SAME_MODE = 0.05  # nats
 _SHORTEST_STEP, _LONGEST_STEP = 0.02, 0.4
@@ -226,31 +227,46 @@ def _distinct(evaluations: list[Evaluation]) -> list[Evaluation]:
 def _climb_by_subset(
     objective: Objective, kernel: Kernel, starts: Array, bounds: Array, rng: np.random.Generator
 ) -> list[_Climb]:
-    small, smallest = on_some(objective, SUBSET, rng), on_some(objective, SIFTED, rng)
-    chosen = _promising(smallest, kernel, starts)
-    many = len(objective.y) > _RIDGE_FROM
-    climbed = [_on_subset(small, kernel, start, bounds, rng if many else None) for start in with_bar(chosen)]
+    ridges = objective.prior is not None and starts.shape[1] == 1
+    small = on_some(objective, subset_size(len(objective.y)) if ridges else SUBSET, rng)
+    # a fine structure that all data have shows as a peak on the subset, if a low one, but not always on fewer points
+    chosen = _promising(small if ridges else on_some(objective, SIFTED, rng), kernel, starts)
+    climbed = [_on_subset(small, kernel, start, bounds, rng if ridges else None) for start in with_bar(chosen)]
     climbed = distinct(sorted(climbed, key=lambda s: -s.evaluation.rank), lambda s: s.evaluation.kernel.log_params)
-    sifted = [start for start in climbed if start.evaluation.rank > climbed[0].evaluation.rank - _WORTH_A_LOOK]
-    extra = 0
-    if len(sifted) > 1:
-        values = [objective.evaluate(start.evaluation.kernel).rank for start in sifted]
-        extra = len(values)
-        sifted = [f for f, v in zip(sifted, values, strict=True) if v > max(values) - _WORTH_POLISHING]
-    climbs = [_polished(objective, small, start, bounds, rng) for start in with_bar(sifted)]
+    kept, extra = _worth_polishing(objective, climbed, len(small.y) if ridges else None, rng)
+    climbs = [_polished(objective, small, start, bounds, rng) for start in with_bar(kept)]
     climbs[0] = replace(climbs[0], n_evaluations=climbs[0].n_evaluations + extra)
     return climbs
+
+
+def _worth_polishing(
+    objective: Objective, starts: list[_Start], subset: int | None, rng: np.random.Generator
+) -> tuple[list[_Start], int]:
+    """The optima of a subset that may be the best on all data, and the evaluations there that it took to say so.
+
+    With the size of the subset they are first compared on half of all points, if these are more.
+    """
+
+    def near(data: Objective, within: float) -> list[_Start]:
+        values = [data.evaluate(start.evaluation.kernel).rank for start in starts]
+        return [start for start, value in zip(starts, values, strict=True) if value > max(values) - within]
+
+    if subset is None:
+        starts = [s for s in starts if s.evaluation.rank > starts[0].evaluation.rank - _WORTH_A_LOOK]
+    elif len(starts) > 1:
+        *between, _ = stages(objective, subset, rng)
+        starts = near(between[-1], _WORTH_A_LOOK) if between else starts
+    return (near(objective, _WORTH_POLISHING), len(starts)) if len(starts) > 1 else (starts, 0)
 
 
 def _on_subset(
     small: Objective, kernel: Kernel, start: Array, bounds: Array, rng: np.random.Generator | None
 ) -> _Start:
     """An optimum on the subset: along the ridge where that is possible and `rng` is given for it, or by a climb."""
-    if rng is not None and small.prior is not None and len(start) == 1:
+    if rng is not None:
         first = small.evaluate(kernel.with_log_params(start))
         if first.posterior is not None and first.posterior.has_mode:
-            at = np.append(np.log([first.level2.mu, first.level2.zeta]), start)
-            top = follow_ridge(ridge(small, kernel, rng), at, bounds[0], _STAGE_CLOSE)
+            top = follow_ridge(ridge(small, kernel, rng), point_of(first), bounds[0], _STAGE_CLOSE)
             if top is not None:
                 return _Start(small.evaluate(kernel.with_log_params(top.position[2:])), top)
     return _Start(_climb(small, kernel, start, bounds, _ON_SUBSET).evaluation, None)
@@ -259,17 +275,18 @@ def _on_subset(
 def _along_ridge(objective: Objective, start: _Start, bounds: Array, rng: np.random.Generator) -> _Climb | None:
     """The maximum over one parameter from that of a subset, by way of more points and more; None where it is lost."""
     found, top = start.evaluation, start.top
-    if top is None or found.posterior is None or not found.posterior.has_mode:
+    if found.posterior is None or not found.posterior.has_mode:
         return None
-    kernel, size = found.kernel, SUBSET
-    for stage in stages(objective, rng):
-        close = _STAGE_CLOSE if stage is not objective else _LINE_CLOSE
-        look, growth = ridge(stage, kernel, rng), len(stage.y) / size
-        top = follow_ridge(look, top.position, bounds[0], close, bend=top.bend, slope=top.slope, growth=growth)
+    kernel, size, at = found.kernel, subset_size(len(objective.y)), point_of(found)
+    for stage in stages(objective, size, rng):
+        close = _STAGE_CLOSE if stage is not objective else _RIDGE_CLOSE
+        look = ridge(stage, kernel, rng)
+        top = follow_ridge(look, at, bounds[0], close, before=top, growth=len(stage.y) / size)
         if top is None:
             return None
-        size = len(stage.y)
-    final = objective.evaluate(kernel.with_log_params(top.position[2:]))
+        size, at = len(stage.y), top.position
+    assert top is not None
+    final = objective.evaluate(kernel.with_log_params(at[2:]))
     # the scan of γ may find a better mode than the one that was followed
     if final.posterior is None or not final.posterior.has_mode or abs(final.value - top.value) > _SAME_MODE:
         return _climb(objective, final.kernel, final.kernel.log_params, bounds)

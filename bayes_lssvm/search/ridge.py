@@ -3,7 +3,8 @@
 Laplace's evidence with its prior is F(θ) = log p(D, x̂, θ) + volume(θ), with the mode x̂ of x = (log μ, log ζ) for every
 θ. Each point (x, θ) that `levels.near_mode` looks at has the gradient g = (g_x, g_θ) of the density and A = −∂²/∂x²
 exactly. What is left of minus the Hessian, its column (b, c) of θ, follows from the last two points, which leave no
-freedom in it. So does the slope v of the volume, about; where the ridge is flat it is computed. The step is Newton's:
+freedom in it. So does the slope v of the volume, about; where that is not enough it is estimated, or computed. The step
+is Newton's:
 
     (c − bᵀA⁻¹b) dθ = g_θ + v − bᵀA⁻¹g_x          A dx = g_x − b dθ
 
@@ -21,7 +22,7 @@ import numpy as np
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import Array
 from ..kernels import Kernel
-from ..levels.near_mode import NearMode, near_mode, random_signs
+from ..levels.near_mode import HowExact, NearMode, near_mode, random_signs
 from ..levels.objective import Objective
 
 __all__ = ["Bend", "RidgeTop", "Slope", "follow_ridge", "ridge"]
@@ -32,9 +33,11 @@ _PROBING = 0.1  # the first step where no bend is known
 _UPHILL = 0.3  # a step where the ridge bends upwards
 _SMALLEST_MOVE = 1e-5  # in log θ, of which a bend can be told
 _GROWTH = 0.75  # power of the number of points with which curvatures grow, about: more points, narrower kernels
+_OTHER_BEND = 0.5  # the share of a bend from other data points that may be wrong
 # Errors of the volume's slope, in nats: unknown, from other data points, for a squared distance from the ridge, for the
 # distance between two points
 _UNKNOWN_SLOPE, _OTHER_POINTS, _OFF_RIDGE, _TURNING = 0.5, 0.1, 0.3, 0.25
+_SURE = 2.5  # standard errors
 _NEAR = 0.1  # a step to where the exact slope is of use
 _MOST = 8
 
@@ -97,24 +100,23 @@ class _Look(NamedTuple):
         return float(np.abs(np.linalg.solve(self.near.precision, self.near.gradient[:2])).max())
 
 
-def ridge(objective: Objective, kernel: Kernel, rng: np.random.Generator) -> Callable[[Array, bool], NearMode]:
-    """The evidence around a point (log μ, log ζ, log θ) of shape (3,), with the volume's exact slope or without."""
+def ridge(objective: Objective, kernel: Kernel, rng: np.random.Generator) -> Callable[[Array, HowExact], NearMode]:
+    """The evidence around a point (log μ, log ζ, log θ) of shape (3,), with the volume's slope or without."""
     signs = random_signs(len(objective.y), rng)
 
-    def look(point: Array, slope: bool) -> NearMode:
+    def look(point: Array, slope: HowExact) -> NearMode:
         return near_mode(objective, kernel.with_log_params(point[2:]), point[:2], signs, slope=slope)
 
     return look
 
 
 def follow_ridge(
-    look: Callable[[Array, bool], NearMode],
+    look: Callable[[Array, HowExact], NearMode],
     start: Array,
     bounds: Array,
     close: float,
     *,
-    bend: Bend | None = None,
-    slope: Slope | None = None,
+    before: RidgeTop | None = None,
     growth: float = 1.0,
 ) -> RidgeTop | None:
     """The top of the ridge near a start; None where it is not found soon, or at an end of the range of θ.
@@ -128,19 +130,19 @@ def follow_ridge(
         Of log θ.
     close : float
         An error of log θ that is small enough.
-    bend : Bend, optional
-        From fewer data points.
-    slope : Slope, optional
-        From them, too.
+    before : RidgeTop, optional
+        The top on fewer data points.
     growth : float
         How many times as many these are.
     """
     looks: list[_Look] = []
-    slope = Slope() if slope is None else Slope(slope.value, slope.error + _OTHER_POINTS)
-    at, last, exactly = start, 1.0, False
+    slope = Slope() if before is None else Slope(before.slope.value, before.slope.error + _OTHER_POINTS)
+    bend, doubt = (None, np.inf) if before is None else (before.bend, _OTHER_BEND)
+    at = start
+    wanted: HowExact = "no"
     for count in range(1, _MOST + 1):
         try:
-            here = look(at, exactly)
+            here = look(at, wanted)
         except NotPositiveSemidefiniteError:
             return None
         if not (np.isfinite(here.density) and np.isfinite(here.volume)):
@@ -148,22 +150,35 @@ def follow_ridge(
         looks.append(_Look(at, here))
         if count == 1 and bend is not None:
             bend = bend.at(here.precision, growth**_GROWTH)
-        elif count > 1 and abs(at[2] - looks[-2].at[2]) > _SMALLEST_MOVE:
-            bend = _bend(looks[-2], looks[-1])
+        elif count > 1:
+            fresh, stale = _doubts(looks[-2], looks[-1], doubt)
+            if bend is None or fresh < max(stale, 1.0):
+                bend = _bend(looks[-2], looks[-1])
+            doubt = min(fresh, stale, 1.0)
         slope = min([slope, *_slopes(looks)], key=lambda s: s.error)
         step = _step(here, bend, slope.value)
         move = abs(float(step[2]))
         if not bounds[0] < at[2] + step[2] < bounds[1]:
             return None
-        if count > 1 and bend is not None and bend.along > 0.0:
+        wanted = "no"
+        if bend is not None and bend.along > 0.0:
             error = (slope.error + _TURNING * move) / bend.along
-            # the secant method's errors multiply; a first bend, from other points, is good to a factor only
-            if move * last < close and float(np.abs(step).max()) < _LONGEST and error < close:
+            if move * doubt < close and float(np.abs(step).max()) < _LONGEST and error < close:
                 gain = 0.5 * (float(here.gradient @ step) + slope.value * float(step[2]))
                 return RidgeTop(at + step, here.density + here.volume + gain, bend, slope, count)
-            exactly = move < _NEAR and slope.error > close * bend.along
-        at, last, slope = at + step, min(move, 1.0), Slope(slope.value, slope.error + _TURNING * move)
+            if move < _NEAR and slope.error > close * bend.along:
+                wanted = "estimated" if here.volume_slope is None else "exact"
+        at, slope = at + step, Slope(slope.value, slope.error + _TURNING * move)
     return None
+
+
+def _doubts(before: _Look, here: _Look, doubt: float) -> tuple[float, float]:
+    """The share that may be wrong of a bend from two points, and of the one before, which had that doubt.
+
+    Third derivatives act by dθ, and by dx² for a gradient, which is dx²/dθ for a bend.
+    """
+    dx, dtheta = float(np.abs(here.at[:2] - before.at[:2]).max()), abs(float(here.at[2] - before.at[2]))
+    return dtheta + dx**2 / dtheta if dtheta > _SMALLEST_MOVE else np.inf, doubt + dtheta + dx
 
 
 def _bend(before: _Look, here: _Look) -> Bend:
@@ -177,15 +192,18 @@ def _bend(before: _Look, here: _Look) -> Bend:
 def _slopes(looks: list[_Look]) -> Iterator[Slope]:
     """The slope at the last point: exact but for its distance from the ridge, or from two points.
 
-    The error from two points is of second order in how far each is from the ridge, and of first in their gap.
+    The error from two points has that of their volumes, is of second order in how far each is from the ridge, and of
+    first order in their gap.
     """
     *others, here = looks
     if here.near.volume_slope is not None:
-        yield Slope(float(here.near.volume_slope[0]), here.lag)
+        yield Slope(float(here.near.volume_slope[0]), here.lag + _SURE * here.near.slope_error)
     for before in others:
         moved = float(here.at[2] - before.at[2])
         if abs(moved) > _SMALLEST_MOVE:
-            error = _OFF_RIDGE * (before.lag**2 + here.lag**2) / abs(moved) + _TURNING * abs(moved)
+            signs = _SURE * (before.near.volume_error + here.near.volume_error)
+            apart = _OFF_RIDGE * (before.lag**2 + here.lag**2) + signs
+            error = apart / abs(moved) + _TURNING * abs(moved)
             yield Slope((here.near.volume - before.near.volume) / moved, error)
 
 

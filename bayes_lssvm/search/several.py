@@ -20,7 +20,7 @@ from ..levels.objective import Evaluation, Objective
 from .polish import inverse_curvature, quasi_newton
 from .stages import stages
 
-__all__ = ["climb_with_volume"]
+__all__ = ["climb_with_volume", "point_of"]
 
 _PROMISE = 5e-4  # nats of a last step that is taken on trust
 _PASSED = 0.02  # the same on fewer points
@@ -44,10 +44,10 @@ def climb_with_volume(
     """
     if found.posterior is None or not found.posterior.has_mode:
         return None
-    kernel, at = found.kernel, _point(found)
+    kernel, at = found.kernel, point_of(found)
     box = np.vstack([at[:2, None] + np.array([-_AROUND, _AROUND]), bounds])
     begun = _learnt(small, kernel, at, box, rng)
-    *between, _ = stages(objective, rng)
+    *between, _ = stages(objective, len(small.y), rng)
     for stage in between:
         passed = _passed(stage, kernel, begun, box, rng)
         if passed is None:
@@ -65,13 +65,13 @@ def climb_with_volume(
         assert here.gradient is not None
         count, inverse = count + end.n_evaluations + 1, end.inverse
         # the scan of γ may find a better mode than the one that was followed
-        if not end.converged or np.abs(_point(here)[:2] - end.position[:2]).max() > _SAME_MODE:
+        if not end.converged or np.abs(point_of(here)[:2] - end.position[:2]).max() > _SAME_MODE:
             return None
         free = (here.kernel.log_params > bounds[:, 0]) & (here.kernel.log_params < bounds[:, 1])
         left = np.append([0.0, 0.0], np.where(free, here.gradient, 0.0))
         if 0.5 * float(left @ inverse @ left) < _PROMISE:
             return here, count
-        at, slope = _point(here), here.gradient - many(_point(here))[1][2:]
+        at, slope = point_of(here), here.gradient - many(point_of(here))[1][2:]
     return None
 
 
@@ -88,7 +88,7 @@ def _learnt(objective: Objective, kernel: Kernel, at: Array, box: Array, rng: np
     """What differences and one exact gradient tell of a point."""
     density, exact = _density(objective, kernel, rng), objective.evaluate(kernel.with_log_params(at[2:]), gradient=True)
     assert exact.gradient is not None
-    at = _point(exact)
+    at = point_of(exact)
     return _Begun(at, exact.gradient - density(at)[1][2:], inverse_curvature(density, at, box), len(objective.y))
 
 
@@ -101,7 +101,7 @@ def _passed(stage: Objective, kernel: Kernel, begun: _Begun, box: Array, rng: np
         return None
 
 
-def _point(found: Evaluation) -> Array:
+def point_of(found: Evaluation) -> Array:
     """(log μ, log ζ, log θ)."""
     return np.append(np.log([found.level2.mu, found.level2.zeta]), found.kernel.log_params)
 

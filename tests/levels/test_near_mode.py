@@ -35,18 +35,35 @@ def at_mode(objective, kernel):
 
 def test_at_the_mode_it_is_the_evidence_with_its_gradient(objective):
     exact, x, signs = at_mode(objective, RBF(2.0))
-    near = near_mode(objective, RBF(2.0), x, signs, slope=True)
+    near = near_mode(objective, RBF(2.0), x, signs, slope="exact")
     assert near.density + near.volume == pytest.approx(exact.value, abs=1e-9)
     assert near.gradient[:2] == pytest.approx(np.zeros(2), abs=1e-8)
     assert near.precision == pytest.approx(exact.posterior.precision, rel=1e-9)
     assert near.gradient[2:] + near.volume_slope == pytest.approx(exact.gradient, abs=1e-8)
 
 
+def test_an_estimated_slope_is_within_its_error(objective):
+    _, x, _ = at_mode(objective, RBF(2.0))
+    x = x + np.array([0.1, -0.05])
+    exact = near_mode(objective, RBF(2.0), x, random_signs(N, np.random.default_rng(0)), slope="exact")
+    found = [
+        near_mode(objective, RBF(2.0), x, random_signs(N, np.random.default_rng(k)), slope="estimated")
+        for k in range(24)
+    ]
+    errors = np.array([float((f.volume_slope - exact.volume_slope)[0]) for f in found])
+    declared = np.array([f.slope_error for f in found])
+    assert exact.slope_error == 0.0
+    assert abs(errors.mean()) < 3.0 * errors.std(ddof=1) / np.sqrt(len(errors))
+    assert 0.5 < np.sqrt(np.mean(declared**2)) / errors.std(ddof=1) < 2.0
+    assert errors.std(ddof=1) < 0.2
+    assert found[0].gradient == pytest.approx(exact.gradient, abs=1e-9)
+
+
 def test_several_parameters_have_a_slope_each(objective):
     kernel = ARD((1.5, 2.0, 4.0))
     several = replace(objective, prior=replace(objective.prior, kernel=(objective.prior.kernel[0],) * 3))
     exact, x, signs = at_mode(several, kernel)
-    near = near_mode(several, kernel, x, signs, slope=True)
+    near = near_mode(several, kernel, x, signs, slope="exact")
     assert near.gradient[2:] + near.volume_slope == pytest.approx(exact.gradient, abs=1e-8)
     assert near_mode(several, kernel, x, signs).gradient == pytest.approx(near.gradient, abs=1e-9)
 

@@ -10,10 +10,9 @@ import pytest
 from bayes_lssvm.kernels import ARD, RBF
 from bayes_lssvm.levels.default_prior import default_prior
 from bayes_lssvm.levels.objective import Objective
-from bayes_lssvm.search import refinement
 from bayes_lssvm.search.refinement import refine_objective
 from bayes_lssvm.search.ridge import follow_ridge, ridge
-from bayes_lssvm.search.stages import SUBSET, stages
+from bayes_lssvm.search.stages import SUBSET, on_some, stages, subset_size
 
 
 def problem(n, d, *, labels, weights=False, seed=0):
@@ -28,15 +27,28 @@ def problem(n, d, *, labels, weights=False, seed=0):
 
 
 @pytest.mark.parametrize(("labels", "weights"), [(True, False), (False, False), (False, True)])
-def test_the_search_along_the_ridge_ends_at_the_exhaustive_one(labels, weights, monkeypatch):
+def test_the_search_along_the_ridge_ends_at_the_exhaustive_one(labels, weights):
     """On data of this test's own making; the tolerances of the search were set on others."""
-    monkeypatch.setattr(refinement, "_RIDGE_FROM", 300)
     objective, kernel = problem(340, 2, labels=labels, weights=weights)
     fast = refine_objective(objective, kernel)
     slow = refine_objective(objective, kernel, exhaustive=True)
     assert fast.kernel.log_params == pytest.approx(slow.kernel.log_params, abs=1e-3)
     assert fast.value == pytest.approx(slow.value, abs=1e-4)
     assert fast.n_evaluations < slow.n_evaluations
+
+
+def test_a_mode_that_is_behind_on_few_points_is_found():
+    """A broad wave and a fine one: 300 points prefer the broad one by eight nats, all 420 the fine one."""
+    rng = np.random.default_rng(5)
+    x = rng.uniform(-1.7, 1.7, 420)
+    X, y = x[:, None], np.sin(2.0 * x) + 0.45 * np.sin(40.0 * x) + 0.6 * rng.normal(size=420)
+    broad, fine = RBF(1.5), RBF(0.0707)
+    objective = Objective(X, y, prior=default_prior(broad, X, y, classes=False))
+    few = on_some(objective, SUBSET, np.random.default_rng(0))
+    assert few.evaluate(broad).rank > few.evaluate(fine).rank + 3.0
+    found = refine_objective(objective, RBF(1.0))
+    assert found.value > objective.evaluate(broad).value + 0.5
+    assert found.value > objective.evaluate(fine).value - 1e-3
 
 
 def test_what_it_found_is_the_exact_evidence():
@@ -80,5 +92,26 @@ def test_a_top_outside_the_range_is_not_found():
 @pytest.mark.parametrize(("n", "sizes"), [(700, [700]), (1000, [500, 1000]), (4000, [800, 2000, 4000])])
 def test_stages_grow_to_all_points(n, sizes):
     objective = Objective(np.zeros((n, 1)), np.arange(float(n)))
-    assert [len(stage.y) for stage in stages(objective, np.random.default_rng(0))] == sizes
+    assert [len(stage.y) for stage in stages(objective, SUBSET, np.random.default_rng(0))] == sizes
     assert min(sizes) > SUBSET
+    own = stages(objective, subset_size(n), np.random.default_rng(0))
+    assert [len(stage.y) for stage in own] == [size for size in sizes if size > n / 3]
+
+
+def test_a_slope_that_is_estimated_leads_to_the_top():
+    """With the volume's slope from signs alone, where the curvature makes its error small."""
+    objective, kernel = problem(300, 1, labels=False)
+    best = refine_objective(objective, kernel).optima[0]
+    top = np.append(np.log([best.level2.mu, best.level2.zeta]), best.kernel.log_params)
+    asked = []
+    look = ridge(objective, kernel, np.random.default_rng(0))
+
+    def noted(point, slope):
+        asked.append(slope)
+        return look(point, slope)
+
+    found = follow_ridge(noted, top + np.array([0.05, 0.0, 0.05]), kernel.log_bounds(objective.X)[0], 5e-3)
+    assert found is not None
+    assert "estimated" in asked
+    assert "exact" not in asked
+    assert found.position[2] == pytest.approx(top[2], abs=5e-3)
