@@ -99,6 +99,7 @@ def near_mode(objective: Objective, kernel: Kernel, x: Array, signs: Array, *, s
     inverse = ProjectedInverse.of(K, s * noise)
     log_det = inverse.log_det + float(np.log(inverse.total / np.sum(1.0 / noise)) - np.log(noise).sum())
     R = inverse.lower()
+    del inverse  # it holds the memory of R
     y = objective.y - np.average(objective.y, weights=w)
     root = np.sqrt(noise)[:, None]
     once = _times(R, np.column_stack([y, root * signs]))  # α, and R of the signs

@@ -95,9 +95,14 @@ class _Look(NamedTuple):
     near: NearMode
 
     @property
+    def lags(self) -> Array:
+        """From x to the mode of this θ, about."""
+        return np.asarray(np.linalg.solve(self.near.precision, self.near.gradient[:2]))
+
+    @property
     def lag(self) -> float:
-        """How far x is from the mode of this θ."""
-        return float(np.abs(np.linalg.solve(self.near.precision, self.near.gradient[:2])).max())
+        """How far that is."""
+        return float(np.abs(self.lags).max())
 
 
 def ridge(objective: Objective, kernel: Kernel, rng: np.random.Generator) -> Callable[[Array, HowExact], NearMode]:
@@ -152,7 +157,7 @@ def follow_ridge(
             bend = bend.at(here.precision, growth**_GROWTH)
         elif count > 1:
             fresh, stale = _doubts(looks[-2], looks[-1], doubt)
-            if bend is None or fresh < max(stale, 1.0):
+            if bend is None or fresh < stale or stale > 1.0:
                 bend = _bend(looks[-2], looks[-1])
             doubt = min(fresh, stale, 1.0)
         slope = min([slope, *_slopes(looks)], key=lambda s: s.error)
@@ -163,7 +168,8 @@ def follow_ridge(
         wanted = "no"
         if bend is not None and bend.along > 0.0:
             error = (slope.error + _TURNING * move) / bend.along
-            if move * doubt < close and float(np.abs(step).max()) < _LONGEST and error < close:
+            off = abs(float(bend.cross @ looks[-1].lags)) / bend.along  # how far θ follows x, which b says
+            if (move + off) * doubt < close and float(np.abs(step).max()) < _LONGEST and error < close:
                 gain = 0.5 * (float(here.gradient @ step) + slope.value * float(step[2]))
                 return RidgeTop(at + step, here.density + here.volume + gain, bend, slope, count)
             if move < _NEAR and slope.error > close * bend.along:
