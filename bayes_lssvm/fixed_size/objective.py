@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import blas, solve_triangular
 
 from ..base.typing import AnyArray, Array
 from ..levels.level2_posterior import Level2Posterior, laplace_derivative, most_probable
@@ -87,17 +88,29 @@ class RowDerivative:
     code: Array | None
     target_means: Array
 
-    def add_rows(self, out: Array, phi: Array, targets: AnyArray) -> None:
-        """Add (AW)_i to `out`, for rows with features of shape (n, m) whose classes take part."""
+    @property
+    def takes_all(self) -> bool:
+        """Whether all classes take part."""
+        return self.code is None or bool((self.code != 0).any(axis=1).all())
+
+    def part(self, targets: AnyArray) -> AnyArray:
+        """Which rows are of classes that take part."""
+        if self.code is None:
+            return np.ones(len(targets), dtype=bool)
+        return np.asarray((self.code != 0).any(axis=1)[targets])
+
+    def of_rows(self, phi: Array, targets: AnyArray) -> Array:
+        """(AW)_i of rows that take part, with features of shape (n, m)."""
         y = targets[:, None] if self.code is None else self.code[targets]  # [n, B]
-        part = slice(None) if self.code is None or (self.code != 0).any(axis=1).all() else (y != 0).any(axis=1)
-        centred = phi[part] - self.centre
-        found = centred @ self.matrix.T
-        residual = y[part] - self.target_means
-        for solve, form in zip(self.solves, self.forms, strict=True):
+        centred = phi - self.centre
+        found = blas.dgemm(1.0, self.matrix, centred.T)  # [m, n]
+        residual, residuals = y - self.target_means, []
+        for solve in self.solves:
             residual = (residual - centred @ solve.T) / self.noise
-            found += residual @ form
-        out[part] += found
+            residuals.append(residual)
+        forms, stacked = np.concatenate(self.forms), np.concatenate(residuals, axis=1)
+        found = blas.dgemm(1.0, forms, stacked, beta=1.0, c=found, trans_a=1, trans_b=1, overwrite_c=1)
+        return np.asarray(found).T
 
 
 def derivatives(
@@ -122,7 +135,7 @@ def derivatives(
         noise.append(s)
     P = (U * diagonal) @ U.T
     whole = (U * (diagonal * lam)) @ U.T + outer
-    back = features.whitener.T  # L⁻ᵀ
+    back = solve_triangular(features.L, np.eye(len(features.L)), lower=True).T  # L⁻ᵀ
     row = RowDerivative(
         back @ P,
         task.centred.feature_mean,
@@ -140,9 +153,14 @@ def block_gradient(
 ) -> Array:
     """2 Σ_i dk_iᵀ(AW)_i over the rows of a block, for each of the kernel's log parameters."""
     phi = features(X)
-    V = np.zeros_like(phi)
-    for row in rows:
-        row.add_rows(V, phi, targets)
+    if len(rows) == 1 and rows[0].takes_all:
+        V = rows[0].of_rows(phi, targets)
+    else:
+        V = np.zeros_like(phi)
+        for row in rows:
+            part = row.part(targets)
+            if part.any():  # a block may hold none of these classes
+                V[part] += row.of_rows(phi[part], targets[part])
     if weights is not None:
         V *= weights[:, None]
     return 2.0 * np.array([float(np.vdot(V, dK)) for dK in features.kernel.gradient(X, features.Z)])

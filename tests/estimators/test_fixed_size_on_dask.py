@@ -111,4 +111,4 @@ def test_a_feature_map_travels_once_and_not_with_every_part():
     shards, tasks = of_reader([shard_of(number) for number in range(SHARDS)]), Tasks()
     found = OnDask(shards, tasks)(work, Statistics.merge, "statistics")
     assert found.n == ROWS
-    assert features.whitener.nbytes < tasks.sent < 2 * features.whitener.nbytes
+    assert features.L.nbytes < tasks.sent < 2 * features.L.nbytes
