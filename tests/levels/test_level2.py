@@ -62,10 +62,11 @@ def test_noiseless_linear_targets_are_interpolated():
     assert np.isfinite([mode.mu, mode.zeta, mode.log_evidence]).all()
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
 @pytest.mark.parametrize("K", [np.eye(20), np.ones((20, 20))], ids=["all λ equal", "constant kernel"])
-def test_kernels_that_cannot_tell_points_apart_have_no_signal(K):
-    """With λ all equal (or all zero), J4 does not depend on γ: signal and noise are the same."""
-    y = np.random.default_rng(1).normal(size=20)
+def test_kernels_that_cannot_tell_points_apart_have_no_signal(K, scale):
+    """With λ all equal (or all zero), J4 does not depend on γ: signal and noise are the same, in any unit."""
+    y = scale * np.random.default_rng(1).normal(size=20)
     for cls in (CentredSpectrum, TridiagonalReduction):
         mode = l2.optimise(cls.from_kernel_matrix(K, y))
         assert mode.status == "no signal"

@@ -174,7 +174,7 @@ def test_labels_in_the_classifier_belong_to_paper_2s_system(solve, kernel, label
     b_2, alpha_2 = solution[0], solution[1:]
 
     np.testing.assert_allclose(alpha_2, y * alpha, rtol=0, atol=1e-9 * np.abs(alpha).max())
-    assert isinstance(b, float)  # of one target
+    assert type(b) is float  # of one target, and no array
     assert b_2 == pytest.approx(b, abs=1e-9)
     ours, theirs, printed = K_new @ alpha + b, K_new @ (alpha_2 * y) + b_2, K_new @ (alpha * y) + b
     np.testing.assert_allclose(theirs, ours, rtol=0, atol=1e-9)
