@@ -182,7 +182,14 @@ def _compile(model: Program, settings: Settings) -> Compiled:
     def constrain(z: dict[str, jax.Array], args: tuple[Any, ...]) -> Any:
         # a key for programs that would draw something unobserved; every latent site is given, so it is never used
         seeded = handlers.seed(model, jax.random.key(0))
-        return constrain_fn(seeded, args, {}, z, return_deterministic=True, batch_ndims=2)
+
+        def one(values: dict[str, jax.Array]) -> Any:
+            return constrain_fn(seeded, args, {}, values, return_deterministic=True)
+
+        # one draw after the other: a matrix for each of thousands of them at once can exceed the memory
+        found = jax.lax.map(one, {name: v.reshape(-1, *v.shape[2:]) for name, v in z.items()})
+        chains_and_draws = next(iter(z.values())).shape[:2]
+        return jax.tree.map(lambda v: v.reshape(*chains_and_draws, *v.shape[1:]), found)
 
     if settings.vectorised:
         all_start = jax.vmap(start, (0, 0, None, None))

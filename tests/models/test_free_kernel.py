@@ -355,7 +355,7 @@ def test_the_gaussian_process_on_all_rows_of_pima_equals_quadrature():
     program = GaussianProcess(RBF(1.0), BROAD, whitened_bias=True)
     data = program.data(X, y)
     options = {"modes_over": program.hyperparameters, "nuts_every": 25, "jumps": 2}  # jumps need no gradient
-    posterior = sample(program, *data, seed=3, warmup=100, draws=700, target_accept=0.9, **options)
+    posterior = sample(program, *data, seed=3, warmup=60, draws=500, target_accept=0.9, **options)
     assert_agree(posterior, marginalise(X, y, kernel=RBF(1.0), prior=BROAD), program, data)
 
 
