@@ -274,10 +274,22 @@ def _spaced(n: int) -> str:
 
 
 def absent(cells: Sequence[FinishedCell]) -> tuple[str, ...]:
-    """Rivals that were not there."""
-    run = {cell.cell.settings["method"] for cell in cells}
-    missing = [rival.title for name, rival in RIVALS.items() if name not in run]
-    return (f"Not installed where this was computed, and so left out: {joined(missing)}.",) if run and missing else ()
+    """Rivals that were not there, and sets on which one has not been run."""
+    classes = {cell.cell.settings["data"]: cell.values["classes"] for cell in cells}
+    missing, partly = [], []
+    for name, rival in RIVALS.items():
+        has = {cell.cell.settings["data"] for cell in cells if cell.cell.settings["method"] == name}
+        could = [data for data, number in classes.items() if number == 2 or not rival.two_classes]
+        if not has:
+            missing.append(rival.title)
+        elif lacking := [data for data in could if data not in has]:
+            partly.append(f"{rival.title} on {joined(lacking)}")
+    said = []
+    if cells and missing:
+        said.append(f"Not installed where this was computed, and so left out: {joined(missing)}.")
+    if partly:
+        said.append(f"Not run yet: {'; '.join(partly)}.")
+    return tuple(said)
 
 
 def rival_table(cells: Sequence[FinishedCell]) -> Table:
