@@ -56,6 +56,7 @@ CRITERIA = ("press", "press-br", "press-laplace", "press-curvature", "press-slop
 """Of paper 1, for any targets."""
 ALL_CRITERIA = (*CRITERIA, "loo")
 LOG_2 = float(np.log(2.0))
+_LEAST = 1e-300  # of Ω: a fit that is level at points far apart has none
 _OF_THE_FIT = {"press-curvature": curvature_derivative, "press-slope": slope_derivative}
 _GAMMA_PRIOR = Normal(0.0, 3.0)
 _POWERS = {"sigma": -2.0, "length_scale": -2.0}  # of widths by their names; other parameters are not regularised
@@ -215,8 +216,7 @@ class PressObjective:
         slope = zeta * parts.press_gradient
         if count == 0:
             return PressEvaluation(value, parts.press, 0.0, 0.0, zeta, LOG_2 * slope if gradient else None)
-        if not parts.penalty > 0.0:  # no value to descend to: points so far apart that the fit is level at each
-            return PressEvaluation(-np.inf, parts.press, 0.0, np.inf, zeta, np.zeros(1 + len(kernel.log_params)))
+        parts = parts._replace(penalty=max(parts.penalty, _LEAST))
         exponent = float(count) if self.criterion == "press-laplace" else 0.5 * count
         xi = exponent / parts.penalty
         value += exponent * float(np.log(parts.penalty))

@@ -142,9 +142,11 @@ def starts(objective: PressObjective, kernel: Kernel, *, n_restarts: int, seed: 
 
 
 def _sift(objective: PressObjective, kernel: Kernel, rows: AnyArray, log2_gamma: Array) -> PressStart | None:
-    """The γ of the least PRESS for one kernel; None where its matrix is no inner product or not finite."""
+    """The γ of the least PRESS for one kernel; None where its matrix is no inner product, not finite, or of no use."""
     gammas = 2.0 ** np.linspace(log2_gamma[0], log2_gamma[1], _GAMMAS)
     K = kernel(objective.X[rows])
+    if objective.criterion == "press-slope" and _apart(K):
+        return None  # points so far apart that the fit is level at each: there is no slope to penalise
     gammas = gammas[1.0 / gammas > ROUNDING * objective.n * float(np.mean(np.diagonal(K)))]
     try:
         spectrum = LeaveOneOutSpectrum.from_kernel_matrix(
@@ -219,7 +221,12 @@ def _is_flat(objective: PressObjective, kernel: Kernel, *, at_lower_end: bool) -
     if objective.criterion in ("press", "loo") or not sensitivities(kernel).regularised.any():
         return False
     K = kernel(objective.X)
-    own = float(np.diagonal(K).mean())
-    if objective.criterion == "press-slope" and float(K.mean()) - own / len(K) < _FLAT * own:
+    if objective.criterion == "press-slope" and _apart(K):
         return True
-    return at_lower_end or bool(1.0 - float(K.mean()) / own < _FLAT)
+    return at_lower_end or bool(1.0 - float(K.mean()) / float(np.diagonal(K).mean()) < _FLAT)
+
+
+def _apart(K: Array) -> bool:
+    """Whether the kernel between points is as good as zero."""
+    own = float(np.diagonal(K).mean())
+    return float(K.mean()) - own / len(K) < _FLAT * own
