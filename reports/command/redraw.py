@@ -30,7 +30,10 @@ def redrawn(folder: Path) -> Iterator[tuple[Page, str]]:
     records = {path: record for path in sorted(folder.glob("*.json")) if (record := _record(path)) is not None}
     for path, record in records.items():
         if record["study"] != REPRODUCTION:
-            yield page_of(_described(read_result(path))), record["command"]
+            try:
+                yield page_of(_described(read_result(path))), record["command"]
+            except FileNotFoundError as error:  # data that are not shipped
+                print(f"{record['file']} stays as it is: {error}", file=sys.stderr)
     tables = {record["study"]: read_result(path) for path, record in records.items() if record["study"] in TABLES}
     if any(record["study"] == REPRODUCTION for record in records.values()):
         everything = [(get_table(tables[name]), tables[name]) for name in TABLES if name in tables]
