@@ -336,10 +336,10 @@ def checks_of(posterior: HyperPosterior) -> tuple[Check, ...]:
     return ()
 
 
-def quadrature_check(error: float, limit: float = QUADRATURE_ERROR) -> Check:
+def quadrature_check(error: float) -> Check:
     """Whether a rule is as fine as what is read from it needs, by its own account."""
-    sentence = f"The quadrature's error is {error:.1e} nats by its own estimate (at most {limit:.2g})."
-    return Check("quadrature error", error, limit, bool(error <= limit), sentence)
+    sentence = f"The quadrature's error is {error:.1e} nats by its own estimate (at most {QUADRATURE_ERROR:g})."
+    return Check("quadrature error", error, QUADRATURE_ERROR, bool(error <= QUADRATURE_ERROR), sentence)
 
 
 def bridge_check(concerns: Sequence[str]) -> Check:

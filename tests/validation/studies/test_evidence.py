@@ -16,7 +16,7 @@ from reports.pages.evidence import page
 from reports.pages.evidence.ladder import answer, findings, hills, ladder, loss
 from validation.harness import Check, StudyData, load_data, run
 from validation.registry import get_study
-from validation.studies.evidence import PRIOR, RUNGS, STUDY, _fine_enough
+from validation.studies.evidence import PRIOR, RUNGS, STUDY
 from validation.studies.evidence.choice import chosen_width
 from validation.studies.evidence.rungs import gamma_profile, rung, rungs_at
 
@@ -229,17 +229,6 @@ def test_a_good_width_with_a_poor_evidence_is_called_that(toy):
     best = toy["choice.quadrature"].values["exact"]
     poor = changed(far, lambda cell: cell.key == "choice.mackay", lambda v: v | {"exact": best - 2.5})
     assert "picks a poor kernel width here: it loses 2.5 nats" in answer(poor).verdict
-
-
-def test_quadrature_has_to_be_far_finer_than_the_sampling_beside_it():
-    def point(error, sampled):
-        return {"quadrature_error": error, "importance_error": sampled}
-
-    assert _fine_enough([point(0.9e-4, 1e-4)]).passed
-    assert not _fine_enough([point(1.1e-4, 1e-4), point(1e-9, 1.0)]).passed
-    assert _fine_enough([point(4e-4, 1e-2), point(1e-9, 1e-2)]).passed  # 5 % of the standard error
-    assert not _fine_enough([point(1e-9, 1e-2), point(6e-4, 1e-2)]).passed
-    assert not _fine_enough([point(6e-4, None)]).passed
 
 
 def test_the_verdict_tells_what_the_priors_centre_accounts_for(toy):

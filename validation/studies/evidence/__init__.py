@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayes_lssvm.base.checks import Check
-from bayes_lssvm.marginal.ladder import QUADRATURE_ERROR, quadrature_check
+from bayes_lssvm.marginal.ladder import quadrature_check
 from validation.harness import Cell, CellResult, Size, Study, StudyData
 from validation.ladder import PRIOR, best_width, four_figures, spread_rows
 
@@ -66,8 +65,6 @@ class Effort(NamedTuple):
     most_gp_rows: int
 
 
-_BESIDE_SAMPLING = 0.05  # of a standard error
-
 EFFORT: dict[Size, Effort] = {
     "toy": Effort(8, 5, 1000, 500, 1, 0, 0, 40, 0),
     "quick": Effort(42, 14, 1000, 500, 5, 500, 0, 600, 0),
@@ -114,25 +111,13 @@ def compute(cell: Cell, data: StudyData) -> CellResult:
     X, y = spread_rows(data.X, data.y, settings["rows"])
     if settings["kind"] == "ladder":
         points = [rungs_at(sigma, X, y, seed + i) for i, sigma in enumerate(settings["widths"])]
-        return CellResult({"points": points}, (_fine_enough(points),))
+        return CellResult({"points": points}, (quadrature_check(max(point["quadrature_error"] for point in points)),))
     if settings["kind"] == "choice":
         low, high = settings["range"]
         return CellResult(chosen_width(settings["rung"], low, high, X, y, seed))
     if settings["kind"] == "profile":
         return CellResult(gamma_profile(settings["sigma"], X, y))
     return bridged(settings["program"], settings["sigma"], X, y, settings, seed)
-
-
-def _fine_enough(points: list[dict[str, Any]]) -> Check:
-    """The check of the width whose quadrature is coarsest against what it is compared with.
-
-    Where a wide kernel interpolates, rounding of its matrix alone can come to a few ten-thousandths of a nat, which no
-    rule mends. It is no matter as long as it is far below the standard error of the sampled evidence at that width.
-    """
-    limits = [max(QUADRATURE_ERROR, _BESIDE_SAMPLING * (point["importance_error"] or 0.0)) for point in points]
-    errors = [point["quadrature_error"] for point in points]
-    worst = max(range(len(points)), key=lambda i: errors[i] / limits[i])
-    return quadrature_check(errors[worst], limits[worst])
 
 
 class _Widths(NamedTuple):
