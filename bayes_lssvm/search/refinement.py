@@ -47,7 +47,8 @@ _NEARBY = Stop(1e-7, 1e-2, 100)
 # Of the search along one parameter: nats that a further vertex promises, nats between the first two points, the step
 # between them in logs, and that of the differences
 _LINE_PROMISE, _LINE_DROP, _DIFFERENCE = 1e-5, 0.5, 1e-2
-_LINE_CLOSE, _RIDGE_CLOSE, _STAGE_CLOSE = 1e-4, 3e-4, 1e-2  # in logs
+_LINE_CLOSE, _RIDGE_CLOSE, _STAGE_CLOSE = 1e-4, 1e-4, 1e-2  # in logs
+_FEW, _CLOSER = 600, 3e-5  # up to so many points a further step takes milliseconds: to about 1e-6 nats
 _STAGES = 2.0  # times the subset, beyond which there is a stage between
 _SAME_MODE = 0.05  # nats
 _SHORTEST_STEP, _LONGEST_STEP = 0.02, 0.4
@@ -279,7 +280,7 @@ def _along_ridge(objective: Objective, start: _Start, bounds: Array, rng: np.ran
         return None
     kernel, size, at = found.kernel, subset_size(len(objective.y)), point_of(found)
     for stage in stages(objective, size, rng):
-        close = _STAGE_CLOSE if stage is not objective else _RIDGE_CLOSE
+        close = _STAGE_CLOSE if stage is not objective else _CLOSER if len(stage.y) <= _FEW else _RIDGE_CLOSE
         look = ridge(stage, kernel, rng)
         top = follow_ridge(look, at, bounds[0], close, before=top, growth=len(stage.y) / size)
         if top is None:

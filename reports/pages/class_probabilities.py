@@ -92,7 +92,7 @@ def answer(found: Mapping[str, Mapping[str, Compared]]) -> Answer:
     points = []
     for way in (way for way in ("Platt", "two variances") if way in ways):
         more, less = (len(clearly(found, way, sign)) for sign in (1.0, -1.0))
-        said = f"clearly better on {more or 'no'} and clearly worse on {less or 'no'} of {len(found)} sets"
+        said = f"clearly better on {more} and clearly worse on {less} of {len(found)} sets"
         points.append(f"{way}: {said if more or less else f'no clear difference on any of {len(found)} sets'}.")
     gains = overall(found)
     best = max(gains, key=lambda way: gains[way].mean)
