@@ -18,8 +18,10 @@ DOCS_READY := $(DOCS_VENV)/.ready
 EXTRAS ?=
 TESTED := $(TEST_READY) $(if $(EXTRAS),$(EXTRAS_READY))
 INSTALL := -m pip install --quiet --disable-pip-version-check
-# bytecode is written when a module is first imported, and most never are
+# bytecode is written when a module is first imported, and most never are; where the environment forbids it, every start
+# of Python would compile scikit-learn and JAX again, which takes longer than most commands
 LOCKED := $(INSTALL) --no-compile --require-hashes --only-binary :all: -r
+unexport PYTHONDONTWRITEBYTECODE
 
 # One BLAS thread for each test process: with two processes on two cores that is faster than sharing threads.
 # A file of tests stays in one process, so that what its tests share, sampled once, is not sampled twice.

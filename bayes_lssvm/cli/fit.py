@@ -21,17 +21,14 @@ from ..estimators.regressor import BayesianLSSVR
 from ..files import save
 from ..kernels import as_kernel
 from ..multiclass.decodings import PROBABILISTIC
-from . import large
+from . import beforehand, large
 from .card import model_card
 from .figures import require_matplotlib
 from .grammar import class_prior_from, parse_kernel
 from .output import (
-    STDOUT,
-    check_output,
     emit_json,
     emit_text,
     rows_of,
-    same_file,
     say,
     write_text,
     writing,
@@ -45,26 +42,20 @@ FixedSize = FixedSizeLSSVC | FixedSizeLSSVR
 
 
 def run_fit(args: argparse.Namespace) -> None:
-    """Fit a model, print what was found and save it."""
-    if args.out == STDOUT:
-        raise InputError("--out needs a file name; a model is not text for standard output.")
-    check_output(args.out, *args.data)
-    if args.report is not None:
-        _check_report(args)
-    if args.exact and args.landmarks is not None:
-        raise InputError("--exact and --landmarks contradict each other; give only one of them.")
-    if large.in_pieces(args):
+    """Fit a model, print what was found and save it; `prepare_fit` has looked at the arguments."""
+    if beforehand.in_pieces(args):
         _refuse_with_landmarks(args, "Rows in pieces")
         _fit_files(args)
         return
-    said = large.say_before_reading(args)
+    if args.report is not None:
+        require_matplotlib("--report")
     training = read_training(
         args.data[0], args.target, args.task, options_of(args), many_classes=True, weights=args.weights
     )
     model: Model | FixedSize
-    if args.landmarks is not None or (len(training.X) > large.EXACT_ROWS and not args.exact):
+    if args.landmarks is not None or (len(training.X) > beforehand.EXACT_ROWS and not args.exact):
         _refuse_with_landmarks(args, "Models of fixed size")
-        model = large.fit_table(args, training, said=said)
+        model = large.fit_table(args, training, said=args.said)
     else:
         model = _estimator(args, training)
         with spoken_warnings():  # before the work, and not with what it has to say
@@ -93,18 +84,6 @@ def run_fit(args: argparse.Namespace) -> None:
     _deliver(args, model, facts | {"warnings": spoken, "report_file": args.report}, text)
 
 
-def _check_report(args: argparse.Namespace) -> None:
-    """Refuse a model card that could not be made or written, before the work."""
-    if args.report == STDOUT:
-        raise InputError("--report needs a file name, such as card.html.")
-    check_output(args.report, *args.data)
-    if args.out is not None and same_file(args.out, args.report):
-        raise InputError("--out and --report name the same file; give two names.")
-    if large.in_pieces(args):
-        raise InputError("--report is for one table that fits into memory, and these data are read in pieces.")
-    require_matplotlib("--report")
-
-
 def _refuse_with_landmarks(args: argparse.Namespace, which: str) -> None:
     """Refuse what models of exact kernel matrices only know."""
     if args.noise != "constant":
@@ -113,7 +92,7 @@ def _refuse_with_landmarks(args: argparse.Namespace, which: str) -> None:
 
 def _fit_files(args: argparse.Namespace) -> None:
     with spoken_warnings() as sentences:
-        model, source = large.fit_files(args)
+        model, source = large.fit_files(args, said=args.said)
     facts = large.record(model, source, args.seed, args.out) | {"warnings": sentences}
     _deliver(args, model, facts, large.report(model, large.describe(model, source)))
 

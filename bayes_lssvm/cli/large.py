@@ -4,61 +4,23 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from glob import has_magic
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._version import __version__
-from ..base.cost import exact_cost, fixed_size_cost
-from ..base.tables import STDIN
 from ..base.text import InputError, listed, quoted
 from ..base.typing import AnyArray
 from ..estimators.fixed_size import FixedSizeLSSVC, FixedSizeLSSVR
-from ..fixed_size.blocks import Shard, is_parquet, of_files, row_count
+from ..fixed_size.blocks import Shard, of_files, row_count
+from .beforehand import LANDMARKS, say_cost
 from .grammar import class_prior_from, parse_kernel
 from .output import rows_of, say
 from .training import Training, looks_like_classes
 
-EXACT_ROWS = 5000  # beyond, an exact fit takes minutes, and time grows as N³
-LANDMARKS = 500
-_WORTH_SAYING = 2000  # rows that take a while to read
 _ANSWER = 10.0  # seconds that a scheduler has
-_ONE_TABLE = 64 * 2**20  # bytes of a table that is read as a whole
 Model = FixedSizeLSSVC | FixedSizeLSSVR
-
-
-def in_pieces(args: argparse.Namespace) -> bool:
-    """Whether the data are read in pieces: several files, a folder, a pattern, Parquet, a large file, or asked for."""
-    if args.scheduler is not None or args.kept is not None or len(args.data) > 1:
-        return True
-    return too_much_for_a_table(args.data[0])
-
-
-def too_much_for_a_table(path: str) -> bool:
-    """Whether a file is for reading in pieces and not as a table of text cells."""
-    if path == STDIN:
-        return False
-    file = Path(path)
-    if not file.exists():
-        return has_magic(path)
-    return file.is_dir() or is_parquet(file) or file.stat().st_size > _ONE_TABLE
-
-
-def say_before_reading(args: argparse.Namespace) -> bool:
-    """Say what a table of many rows will take before it is read, which takes seconds itself; whether it was said.
-
-    The number of rows is that which the first of them let expect.
-    """
-    path = Path(args.data[0])
-    if args.exact or not path.is_file():
-        return False
-    n = row_count(path)
-    if n <= (EXACT_ROWS if args.landmarks is None else _WORTH_SAYING):
-        return False
-    _say_cost(args, n, 2, about=True)
-    return True
 
 
 def fit_table(args: argparse.Namespace, training: Training, *, said: bool) -> Model:
@@ -68,12 +30,15 @@ def fit_table(args: argparse.Namespace, training: Training, *, said: bool) -> Mo
     """
     model = _estimator(args, training.task, len(training.inputs), list(training.counts))
     if not said or len(training.counts) > 2:
-        _say_cost(args, len(training.X), len(training.counts))
+        say_cost(args, len(training.X), len(training.counts))
     return model
 
 
-def fit_files(args: argparse.Namespace) -> tuple[Model, str]:
-    """A model of fixed size of files that are read in pieces, and where they are, as messages name it."""
+def fit_files(args: argparse.Namespace, *, said: bool) -> tuple[Model, str]:
+    """A model of fixed size of files that are read in pieces, and where they are, as messages name it.
+
+    Says what it will take under the same condition as `fit_table`.
+    """
     if args.exact:
         raise InputError("--exact is for one table that fits into memory, and these data are read in pieces.")
     try:
@@ -88,7 +53,8 @@ def fit_files(args: argparse.Namespace) -> tuple[Model, str]:
         say("note", f"the target {quoted(args.target)} is treated as {task}, judging by its first {len(first)} rows.")
     classes = np.unique(first).tolist() if task == "classification" else []
     model = _estimator(args, task, len(shards[0].columns), classes)
-    _say_cost(args, sum(row_count(Path(shard.name)) for shard in shards), len(classes))
+    if not said or len(classes) > 2:
+        say_cost(args, sum(row_count(Path(shard.name)) for shard in shards), len(classes))
     client = _client(args.scheduler)
     try:
         model.fit_blocks(shards, folder=args.kept, client=client)
@@ -137,18 +103,6 @@ def _estimator(args: argparse.Namespace, task: str, d: int, classes: list[Any]) 
         if getattr(args, option) is not None:
             raise InputError(f"--{option.replace('_', '-')} is for classification, but the target is a number.")
     return FixedSizeLSSVR(kernel, **common)
-
-
-def _say_cost(args: argparse.Namespace, n: float, classes: int, *, about: bool = False) -> None:
-    m = args.landmarks or LANDMARKS
-    own = fixed_size_cost(n, m, matrices=classes if classes > 2 and args.coding in (None, "ovo") else 1)
-    all_rows = exact_cost([int(n)], 1)
-    rows = f"About {float(f'{n:.1e}'):.0f}" if about else f"{n:.0f}"
-    say(
-        "note",
-        f"{rows} rows are fitted with {m} landmarks, which takes {own} here. An exact fit would take {all_rows}"
-        + ("." if args.landmarks is not None else "; --exact asks for it, --landmarks for another number."),
-    )
 
 
 # --- what was found --------------------------------------------------------------------------------------------------

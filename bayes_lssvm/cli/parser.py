@@ -216,10 +216,15 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _later(module: str, name: str) -> Callable[[argparse.Namespace], None]:
-    """A command of a module that is imported when it is run: parsing needs nothing of what commands need."""
+def _later(module: str, name: str, *, first: str | None = None) -> Callable[[argparse.Namespace], None]:
+    """A command of a module that is imported when it is run: parsing needs nothing of what commands need.
+
+    `first` is what is done beforehand by the module of that name, which imports little; it returns what it has `said`.
+    """
 
     def run(arguments: argparse.Namespace) -> None:
+        if first is not None:
+            arguments.said = getattr(import_module(".beforehand", __package__), first)(arguments)
         getattr(import_module(f".{module}", __package__), name)(arguments)
 
     return run
@@ -355,7 +360,7 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FILE", help="save the model, for example as model.npz")
     parser.add_argument("--report", metavar="FILE", help="write a model card, for example as card.html")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    parser.set_defaults(run=_later("fit", "run_fit"))
+    parser.set_defaults(run=_later("fit", "run_fit", first="prepare_fit"))
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:

@@ -15,8 +15,8 @@ from ..base.text import InputError, listed, quoted
 from ..base.typing import Array
 from ..files import Classifier, Model, ModelFileError, load
 from ..fixed_size.blocks import input_blocks
+from .beforehand import too_much_for_a_table
 from .grammar import class_prior_from, costs_from
-from .large import too_much_for_a_table
 from .output import STDOUT, check_output, emit_columns, emit_json, emit_pieces, emit_text, say
 from .spoken import spoken_warnings
 

@@ -160,10 +160,7 @@ def of_files(
     """
     if weights is not None and weights in (target, *ignore):
         raise ValueError(f"The column {weights!r} cannot be the weights and the target, or ignored, as well.")
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
-    files = sorted({file for path in given for file in _files(Path(path))})
-    if not files:
-        raise ValueError(f"There is no CSV or Parquet file at {', '.join(map(str, given))}.")
+    files = files_at(paths)
     columns = _columns(files[0], target, ignore, weights)
     # sums that were kept with other weights are not taken for these
     suffix = "" if weights is None else f" weights {weights}"
@@ -176,6 +173,15 @@ def of_files(
         )
         for file in files
     ]
+
+
+def files_at(paths: str | Path | Sequence[str | Path]) -> list[Path]:
+    """The CSV and Parquet files that paths, patterns and folders name, in the order of their names."""
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    files = sorted({file for path in given for file in _files(Path(path))})
+    if not files:
+        raise ValueError(f"There is no CSV or Parquet file at {', '.join(map(str, given))}.")
+    return files
 
 
 def _version(path: Path) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from bayes_lssvm import FixedSizeLSSVC, FixedSizeLSSVR, load
-from bayes_lssvm.cli import large
+from bayes_lssvm.cli import beforehand, large
 
 pandas = pytest.importorskip("pandas", reason="the extra large is not installed")
 
@@ -68,7 +70,7 @@ def test_pieces_of_a_large_table_are_predicted_as_the_whole(run, tmp_path, folde
     frame = table(5000, seed=3)
     frame.to_csv(tmp_path / "new.csv", index=False)
     whole = run("predict", out, tmp_path / "new.csv")[1]
-    monkeypatch.setattr(large, "_ONE_TABLE", 1000)
+    monkeypatch.setattr(beforehand, "_ONE_TABLE", 1000)
     pieces = run("predict", out, tmp_path / "new.csv")[1]
     found = [np.loadtxt(text.splitlines(), delimiter=",", skiprows=1) for text in (whole, pieces)]
     np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
@@ -76,7 +78,7 @@ def test_pieces_of_a_large_table_are_predicted_as_the_whole(run, tmp_path, folde
 
 
 def test_many_rows_get_landmarks_and_the_user_is_told(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(large, "EXACT_ROWS", 300)
+    monkeypatch.setattr(beforehand, "EXACT_ROWS", 300)
     table().to_csv(tmp_path / "t.csv", index=False)
     code, out, err = run("fit", tmp_path / "t.csv", "--target", "z", "--ignore", "y", "--json")
     assert (code, json.loads(out)["data"]["rows"]) == (0, 900)
@@ -88,7 +90,7 @@ def test_many_rows_get_landmarks_and_the_user_is_told(run, tmp_path, monkeypatch
 
 
 def test_what_many_rows_take_is_said_before_they_are_read(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(large, "EXACT_ROWS", 300)
+    monkeypatch.setattr(beforehand, "EXACT_ROWS", 300)
     table().to_csv(tmp_path / "t.csv", index=False)
     code, _, err = run("fit", tmp_path / "t.csv", "--target", "absent")  # which is found out by reading
     assert code == 2
@@ -179,3 +181,23 @@ def test_nothing_to_read(run, tmp_path):
     assert (code, "There is no CSV or Parquet file at" in err) == (2, True)
     shutil.copytree(tmp_path, tmp_path / "empty")
     assert run("fit", tmp_path / "empty", "--target", "y")[0] == 2
+
+
+def test_what_many_rows_take_is_said_before_anything_heavy_is_imported(tmp_path):
+    """scikit-learn and pandas take seconds to import; the note needs neither, of a table and of files in pieces."""
+    table(6000).to_csv(tmp_path / "t.csv", index=False)
+    table(6000, seed=1).to_csv(tmp_path / "u.csv", index=False)
+    code = """
+import sys
+from bayes_lssvm.cli.parser import build_parser
+from bayes_lssvm.cli.beforehand import prepare_fit
+for paths in sys.argv[1:2], sys.argv[1:]:
+    assert prepare_fit(build_parser().parse_args(["fit", *paths, "--target", "y"]))
+print(*{"sklearn", "pandas"} & set(sys.modules))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "t.csv", tmp_path / "u.csv"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == []
+    assert "About 6000 rows are fitted with 500 landmarks" in done.stderr
+    assert "About 12000 rows are fitted with 500 landmarks" in done.stderr
