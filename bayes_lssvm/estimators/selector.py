@@ -176,10 +176,16 @@ class EvidenceSelector(SelectorMixin, BinaryLabels, BaseEstimator):  # type: ign
         return relevance
 
     def _most_relevant(self) -> int:
-        """The input to keep where none is needed: the best of the last model that has one, or of the first attempts."""
+        """The input to keep where none is needed: the best of the last model that has one, or of the first attempts.
+
+        Of inputs that this model cannot tell apart, the one that matters most to the model of all.
+        """
         if self.direction in _FROM_NOTHING:
             return int(np.nanargmax(self.path_.gain))
-        return [step for step in self.path_.steps if step.inputs][-1].inputs[0]
+        last = [step for step in self.path_.steps if step.inputs][-1]
+        own = np.zeros(len(last.inputs)) if last.relevance is None else last.relevance
+        best = [i for i, value in zip(last.inputs, own, strict=True) if np.isclose(value, own.max(), rtol=1e-6)]
+        return max(best, key=lambda i: float(self.relevance_[i]))
 
     def _get_support_mask(self) -> AnyArray:
         check_is_fitted(self, "support_")

@@ -31,6 +31,9 @@ _MAX_MINIMA = 3
 _HIGH, _MODERATE = 1e3, 1e2  # γ times the mean of K(x, x)
 _MAX_GAMMA = 1e9  # times the mean of K(x, x): beyond, rounding makes the criterion too rough to descend
 _ENOUGH, _SETTLED = Stop(1e-10, 1e-4), Stop(0.0, 1e-8)
+_INSIDE = 1e-3  # units of log₂ from an edge of the box, farther than the differences of gradients reach
+_DIFFERENCE, _NEAR = 1e-4, 1e-3  # their step, and the longest step of Newton
+_FEW, _NEWTON_STEPS = 12, 2  # parameters for which the Hessian is worth its gradients
 _FLAT = 1e-4  # 1 − mean K(x, z)/mean K(x, x) below which a kernel is as good as constant or linear
 
 
@@ -164,15 +167,55 @@ def settled(objective: PressObjective, end: PressOutcome, *, max_iter: int = 200
     own = replace(objective, X=objective.X[:, end.selected]) if not end.selected.all() else objective
     again = descend(own, PressStart(end.kernel, end.gamma), max_iter=max_iter, stop=_SETTLED)
     if again.evaluation.value > end.evaluation.value:
-        return replace(end, n_evaluations=end.n_evaluations + again.n_evaluations)
-    return replace(
-        again,
-        start=end.start,
-        selected=end.selected,
-        converged=end.converged,
-        message=end.message,
-        n_evaluations=end.n_evaluations + again.n_evaluations,
-    )
+        again = replace(end, n_evaluations=end.n_evaluations + again.n_evaluations)
+    else:
+        again = replace(
+            again,
+            start=end.start,
+            selected=end.selected,
+            converged=end.converged,
+            message=end.message,
+            n_evaluations=end.n_evaluations + again.n_evaluations,
+        )
+    return _at_zero_slope(own, again)
+
+
+def _at_zero_slope(objective: PressObjective, end: PressOutcome) -> PressOutcome:
+    """Newton's steps to where the gradient within the box is zero, by differences of gradients.
+
+    Values leave a minimum undecided within the root of their rounding, and gradients within their rounding. That
+    matters where γ stands at the upper end of its range, or where the criterion is nearly level.
+    """
+    box = search_box(objective, end.kernel)
+    x = point_of(end.kernel, end.gamma, box)
+    free = np.flatnonzero((x > box[:, 0] + _INSIDE) & (x < box[:, 1] - _INSIDE))
+    if not 0 < len(free) <= _FEW:
+        return end
+
+    def evaluated(x: Array) -> PressEvaluation:
+        return objective.evaluate(*model_at(end.kernel, x), gradient=True)
+
+    def slope(found: PressEvaluation) -> Array:
+        assert found.gradient is not None
+        return found.gradient[free]
+
+    for _ in range(_NEWTON_STEPS):
+        axes = _DIFFERENCE * np.eye(len(x))[free]
+        H = np.array([slope(evaluated(x + axis)) - slope(evaluated(x - axis)) for axis in axes]) / (2.0 * _DIFFERENCE)
+        values, vectors = np.linalg.eigh(0.5 * (H + H.T))
+        if values[0] <= 0.0:
+            break  # no minimum, or none that differences can see
+        step = -vectors @ ((vectors.T @ slope(end.evaluation)) / values)
+        moved = x.copy()
+        moved[free] += step
+        if np.abs(step).max() > _NEAR:
+            break
+        found = evaluated(moved)
+        if np.abs(slope(found)).max() >= np.abs(slope(end.evaluation)).max():
+            break
+        kernel, gamma = model_at(end.kernel, moved)
+        x, end = moved, replace(end, kernel=kernel, gamma=gamma, evaluation=found)
+    return end
 
 
 def descend(objective: PressObjective, start: PressStart, *, max_iter: int = 200, stop: Stop = _ENOUGH) -> PressOutcome:
