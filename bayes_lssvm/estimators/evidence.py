@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ..marginal.posterior import HyperPosterior
 
 _IRRELEVANT = 100.0  # of √d, the scale of inputs that matter
+_ROUNDING = 1e-12  # of PRESS without inputs, below which rounding has its say in that of a γ at the end of its range
 
 Prior = HyperPrior | LogPrior | str | None
 
@@ -259,9 +260,12 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
                 BayesLSSVMWarning,
             )
         elif found.status == "interpolation":
+            rounding = found.press < _ROUNDING * found.baseline
             warn(
                 "Interpolation: leave-one-out errors keep falling up to the largest γ that was tried "
-                f"({found.gamma:.3g}), so only the kernel's width regularises the model.",
+                f"({found.gamma:.3g}), so only the kernel's width regularises the model."
+                + " They are as small as rounding allows, so the value of the criterion means nothing."
+                * rounding,
                 InterpolationWarning,
             )
 
