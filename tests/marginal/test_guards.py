@@ -31,6 +31,7 @@ from bayes_lssvm.marginal.rules.kernel import (
     _extent,
     _Grid,
     _log_mass_beyond,
+    _log_shares,
     _may_count,
     _Rule,
     _scan,
@@ -756,3 +757,12 @@ def test_left_out_rows_of_a_wide_kernel_are_those_within_its_bounds():
             expected = norm.logpdf(y, means, np.sqrt((1.0 + 1.0 / 9.0) / zeta))
             assert found.log_density[0] == pytest.approx(expected, abs=1e-3)
             assert found.leverage[0] == pytest.approx(np.full(10, 0.1), abs=1e-3)
+
+
+def test_shares_of_points_a_thousand_nats_down_stay_in_logs():
+    """One point by a cubic, midway between two computed ones, is halved between them; nothing underflows."""
+    values = np.array([-2000.0, -1000.0, -900.0, 0.0])
+    grid = _Grid(np.array([0.0, 0.5, 1.0, 1.5]), values, np.array([True, True, False, True]), np.full(4, -np.inf))
+    half = -900.0 + np.log(0.5)
+    expected = np.array([-2000.0, np.logaddexp(-1000.0, half), np.logaddexp(0.0, half)]) + np.log(0.5)
+    np.testing.assert_allclose(_log_shares(grid), expected, rtol=1e-14)

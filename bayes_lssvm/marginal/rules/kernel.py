@@ -296,15 +296,16 @@ def _interleaved(own: AnyArray, between: AnyArray) -> AnyArray:
 
 
 def _log_shares(grid: _Grid) -> Array:
-    """Logs of what each computed point has in the evidence; those by cubics are shared out to their neighbours."""
-    top = float(grid.values.max())
-    mass, at = np.exp(grid.values - top), np.flatnonzero(grid.computed)
-    shares, drawn = mass[at], np.flatnonzero(~grid.computed & grid.live)
-    right = np.searchsorted(at, drawn)
+    """Logs of what each computed point has in the evidence; those by cubics are shared out to their neighbours.
+
+    In logs all the way: a point may be a thousand nats below the highest.
+    """
+    at, drawn = np.flatnonzero(grid.computed), np.flatnonzero(~grid.computed & grid.live)
+    shares, right = grid.values[at], np.searchsorted(at, drawn)
     part = (at[right] - drawn) / (at[right] - at[right - 1])
-    np.add.at(shares, right - 1, part * mass[drawn])
-    np.add.at(shares, right, (1.0 - part) * mass[drawn])
-    return np.asarray(np.log(shares) + top + float(np.log(grid.t[1] - grid.t[0])))
+    np.logaddexp.at(shares, right - 1, np.log(part) + grid.values[drawn])
+    np.logaddexp.at(shares, right, np.log1p(-part) + grid.values[drawn])
+    return np.asarray(shares + float(np.log(grid.t[1] - grid.t[0])))
 
 
 def _share_beyond(rule: _Rule, positions: Array, shares: Array) -> float:
