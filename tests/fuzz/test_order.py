@@ -169,7 +169,7 @@ def answers(model: Any, X, y, new) -> Answer:
 
 
 def rounding(model: Any, X) -> float:
-    """Where γ stands at the end of its range, linear systems with K + 1/γ are solved to ε times γ tr K and no better."""
+    """Where γ is at the end of its range, systems with K + 1/γ are solved to ε times γ tr K and no better."""
     several = getattr(model, "multiclass_", None)
     members = [model] if several is None else several.members_
     inputs = model.standardiser_(X)
@@ -190,7 +190,7 @@ def difference(first: dict[str, Any], second: dict[str, Any], change: Change) ->
 
 
 def differences(seed: int, problem: Callable[[int], Case] = problem) -> tuple[str, dict[str, float]]:
-    """What was fitted, and by how many tolerances each change of the data changes the answer, where no tie was named."""
+    """What was fitted, and by how many tolerances a change of the data changes the answer, where no tie was named."""
     case = problem(seed)
     first = answers(case.make(), case.X, case.y, case.new)
     found = {}
