@@ -21,6 +21,7 @@ from ..search.order import OrderedSearch
 from ..search.polish import POLISHED, polish
 from ..search.stages import SIFTED, SUBSET
 from ..search.starts import distinct, promising, rank_or_nothing, spread_subset, starting_points
+from ..search.ties import warn_of_idle_parameters
 from .objective import SharedObjective, tasks_of
 
 _POINTS_A_CLASS = 15
@@ -77,6 +78,7 @@ def refine_shared(
     """
     if kernel.log_params.size == 0:
         return SharedRefinement(kernel, 0, True, ())
+    given = objective
     search, objective, labels, code = _ordered(kernel, objective, labels, code)
     kernel = search.there(kernel)
     bounds = kernel.log_bounds(objective.X)
@@ -89,9 +91,10 @@ def refine_shared(
     best = _best(small, kernel, climbed)
     if small is not objective:
         best = _polished(objective, small, kernel, best, bounds)
+    found = search.back(kernel.with_log_params(best.position))
     edges = at_edge(best.position, bounds)[search.places]
     names = tuple(compress(kernel.param_names, edges))
-    found = search.back(kernel.with_log_params(best.position))
+    warn_of_idle_parameters(given.rank, found, given.X, edges)
     return SharedRefinement(found, best.n_evaluations, best.converged, names)
 
 

@@ -28,7 +28,7 @@ from ..base.typing import AnyArray, Array
 from ..kernels import ARD, Kernel
 from ..levels.level2 import NO_SIGNAL_GAIN
 from ..search.order import OrderedSearch
-from ..search.ties import Candidate, warn_of_alike_columns, warn_of_ties
+from ..search.ties import Candidate, warn_of_alike_columns, warn_of_idle_parameters, warn_of_ties
 from .criterion import CRITERIA, PressObjective, sensitivities
 from .descent import PressOutcome, descend, settled, starts
 from .leave_one_out import LeaveOneOut, leave_one_out
@@ -178,14 +178,18 @@ def select_by_press(
 def _warn_of_ties(objective: PressObjective, ends: list[PressOutcome]) -> None:
     """Warn where another end is as good as the first; the limits at which a criterion has no minimum are no optima."""
 
-    def nats(end: PressOutcome) -> float:
-        value = end.evaluation.value
+    def nats(value: float) -> float:
         return -0.5 * objective.n * float(np.log(value)) if objective.criterion == "press" else -value
 
+    best = ends[0]
+    if best.flat_limit:
+        return
     inside = [end for end in ends if not end.flat_limit]
-    if len(inside) > 1 and inside[0] is ends[0]:
-        tied = [Candidate(objective.X[:, e.selected], e.kernel, e.gamma, nats(e)) for e in inside]
-        warn_of_ties(objective.y, tied)
+    tied = [Candidate(objective.X[:, e.selected], e.kernel, e.gamma, nats(e.evaluation.value)) for e in inside]
+    warn_of_ties(objective.y, tied)
+    own = objective if best.selected.all() else replace(objective, X=objective.X[:, best.selected])
+    edges = np.array([name in best.at_bound for name in best.kernel.param_names], dtype=bool)
+    warn_of_idle_parameters(lambda k: nats(own.evaluate(k, best.gamma).value), best.kernel, own.X, edges)
 
 
 def _given_back(objective: PressObjective, search: OrderedSearch, end: PressOutcome) -> PressOutcome:

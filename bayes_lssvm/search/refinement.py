@@ -35,7 +35,7 @@ from .ridge import RidgeTop, follow_ridge, ridge
 from .several import climb_with_volume, point_of
 from .stages import SIFTED, SUBSET, on_some, stages, subset_size
 from .starts import distinct, promising, starting_points
-from .ties import Candidate, warn_of_alike_columns, warn_of_ties
+from .ties import Candidate, warn_of_alike_columns, warn_of_idle_parameters, warn_of_ties
 
 __all__ = ["Refinement", "best_ard", "best_spherical", "climb_nearby", "refine", "refine_objective"]
 
@@ -123,13 +123,15 @@ def refine_objective(objective: Objective, kernel: Kernel, seed: int = 0, *, exh
     warn_of_ties(objective.y, [Candidate(objective.X, e.kernel, e.level2.gamma, e.rank) for e in optima])
     if isinstance(best.kernel, ARD):
         warn_of_alike_columns(search.order.alike, np.square(best.kernel.scales) ** -1.0)
+    edges = at_edge(best.kernel.log_params, own)
+    warn_of_idle_parameters(lambda k: objective.evaluate(k).value, best.kernel, objective.X, edges)
     return Refinement(
         kernel=best.kernel,
         value=best.value,
         optima=tuple(optima),
         n_evaluations=sum(climb.n_evaluations for climb in climbs),
         converged=all(climb.converged for climb in climbs),
-        at_bound=tuple(compress(kernel.param_names, at_edge(best.kernel.log_params, own))),
+        at_bound=tuple(compress(kernel.param_names, edges)),
     )
 
 

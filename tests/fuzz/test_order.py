@@ -174,7 +174,7 @@ def rounding(model: Any, X) -> float:
     members = [model] if several is None else several.members_
     inputs = model.standardiser_(X)
     condition = max(float(m.gamma_ * m.kernel_.diag(inputs).sum()) for m in members)
-    return max(TOLERANCE, 10.0 * np.finfo(float).eps * condition)
+    return max(TOLERANCE, np.finfo(float).eps * condition)
 
 
 def difference(first: dict[str, Any], second: dict[str, Any], change: Change) -> float:

@@ -25,8 +25,9 @@ from bayes_lssvm.kernels import (
 from bayes_lssvm.press.selection import select_by_press
 from bayes_lssvm.priors import HyperPrior, Normal
 from bayes_lssvm.search.refinement import refine
-from bayes_lssvm.search.ties import Candidate, warn_of_alike_columns, warn_of_ties
+from bayes_lssvm.search.ties import Candidate, warn_of_alike_columns, warn_of_idle_parameters, warn_of_ties
 from bayes_lssvm.selection.inputs import forward_selection
+from tests.fuzz.test_order import labels_on_a_grid
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(30, 3))
@@ -50,6 +51,30 @@ def test_relevances_of_columns_that_can_be_swapped():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_alike_columns([(0, 2)], np.array([1.0, 0.5, 1.0]))
+
+
+def test_a_parameter_that_only_new_points_see():
+    """Points on a grid that is far wider than a scale: their kernel matrix is the identity for every smaller one."""
+    grid = np.random.default_rng(3).permutation(np.stack(np.meshgrid(range(3), range(3)), axis=-1).reshape(-1, 2))
+    narrow, edges = ARD((0.1, 1.0)), np.zeros(2, dtype=bool)
+    with pytest.warns(TiedOptimaWarning, match=r"other values of scale_0 of ARD.* but other predictions between"):
+        warn_of_idle_parameters(lambda kernel: -3.0, narrow, grid.astype(float), edges)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_idle_parameters(lambda kernel: -3.0, narrow, grid.astype(float), np.array([True, False]))
+        warn_of_idle_parameters(lambda kernel: kernel.log_params[0], narrow, grid.astype(float), edges)  # a prior tells
+        warn_of_idle_parameters(lambda kernel: -3.0, ARD((0.5, 1.0)), grid.astype(float), edges)
+
+
+def test_members_of_a_code_that_share_an_idle_scale_say_so():
+    case = labels_on_a_grid(7000058)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        case.make().fit(case.X, case.y)
+    assert any(
+        w.category is TiedOptimaWarning and "the same kernel matrix of the training points" in str(w.message)
+        for w in said
+    )
 
 
 def test_a_selection_that_has_to_take_one_of_two_says_so():
