@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..marginal.posterior import HyperPosterior
 
 _IRRELEVANT = 100.0  # of √d, the scale of inputs that matter
-_ROUNDING = 1e-12  # of PRESS without inputs, below which rounding has its say in that of a γ at the end of its range
+_ROUNDING = 1e-12  # of PRESS without inputs, below which rounding has its say in it
 
 Prior = HyperPrior | LogPrior | str | None
 
@@ -259,15 +259,17 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
                 'model; kernel="linear" is the simpler way to have it.',
                 BayesLSSVMWarning,
             )
-        elif found.status == "interpolation":
-            rounding = found.press < _ROUNDING * found.baseline
+        rounding = found.press < _ROUNDING * found.baseline
+        means_nothing = "as small as rounding allows, so the value of the criterion means nothing."
+        if found.status == "interpolation":
             warn(
                 "Interpolation: leave-one-out errors keep falling up to the largest γ that was tried "
                 f"({found.gamma:.3g}), so only the kernel's width regularises the model."
-                + " They are as small as rounding allows, so the value of the criterion means nothing."
-                * rounding,
+                + f" They are {means_nothing}" * rounding,
                 InterpolationWarning,
             )
+        elif rounding:  # γ stopped short of its end where rounding made a minimum
+            warn(f"Interpolation: leave-one-out errors are {means_nothing}", InterpolationWarning)
 
     def _repeats(self) -> str:
         """A sentence on repeated rows, each of which adds ½ log ζ to the evidence of a kernel that can interpolate."""
