@@ -202,7 +202,7 @@ def _cell_masses(density: Array) -> Array:
 
 
 def _share_of_cell(wanted: Array, mass: Array, left: Array, right: Array) -> Array:
-    """Where in a cell of that mass the wanted part of it is reached, by Hermite's cubic with the densities as slopes."""
+    """Where in a cell of that mass the wanted part is reached, by Hermite's cubic with the densities as slopes."""
     low, high = np.zeros_like(wanted), np.ones_like(wanted)
     t = np.where(mass > 0.0, wanted / np.maximum(mass, 1e-300), 0.5)
     for _ in range(_MOST_HALVINGS):
