@@ -396,7 +396,7 @@ def _error_bar(held: Climbed, name: str) -> Grade:
 def _shape(found: Climbed) -> Grade:
     k_hat = _k_hat(found)
     if np.isnan(k_hat):
-        sentence = 'Pareto k̂ is not known (it needs "bayes-lssvm[sampling]" and a mode).'
+        sentence = "Pareto k̂ is not known (it needs a mode)."
         return Grade("k_hat", k_hat, "not checked", sentence)
     sentence = f"Pareto k̂ of a Student proposal at the mode is {k_hat:.2f} (0.7 is the limit of reliable weights)."
     return Grade("k_hat", k_hat, level_of("k_hat", k_hat), sentence)

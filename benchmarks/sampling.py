@@ -28,7 +28,6 @@ from typing import NamedTuple
 import numpy as np
 
 from bayes_lssvm import datasets
-from bayes_lssvm.base.arviz import rhat_and_ess
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.marginal.density import Density
@@ -37,6 +36,7 @@ from bayes_lssvm.marginal.draws.nuts import sample_table
 from bayes_lssvm.marginal.draws.surfaces import fixed_kernel_surface, one_parameter_surface
 from bayes_lssvm.marginal.draws.table import scattered_starts, tabulate
 from bayes_lssvm.priors import HyperPrior, Normal
+from bayes_lssvm.sampling.chains import rhat_and_ess
 from bayes_lssvm.sampling.diagnostics import ChainsDidNotMixWarning
 from benchmarks.timing import Measured, seconds
 from models.gaussian_process import GaussianProcess

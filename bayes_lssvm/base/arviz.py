@@ -1,7 +1,7 @@
-"""The one module that talks to ArviZ: statistics of chains, Pareto smoothing, data trees and netCDF files.
+"""The one module that talks to ArviZ: data trees and netCDF files.
 
 ArviZ is no dependency of the library, so it is imported when a function here is called; the extra `sampling` brings
-it. Everything goes in and comes out as NumPy arrays but for the data tree itself.
+it. Statistics of chains and Pareto smoothing are our own (`sampling`): its import takes a second.
 """
 
 from __future__ import annotations
@@ -12,42 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from .files import write_bytes
 from .turns import alone
-from .typing import AnyArray, Array
+from .typing import AnyArray
 
 if TYPE_CHECKING:
     from xarray import DataTree
 
-_TAIL = 0.05  # the quantiles whose effective sample size is "tail"
 _UNPACKED, _UNPACKED_RATIO = 2**20, 4  # bytes that a file may unpack to, and more for each byte of it
-_EQUAL = 1e-9  # log weights of a tail that differ by rounding only: no distribution can be fitted to them
-_NOTHING = 1000.0  # nats below the largest log weight at which a weight is zero
-_FEWEST_WEIGHTS = 25  # a fifth of fewer would leave the generalised Pareto fit fewer than five points
-
-
-class ChainStatistics(NamedTuple):
-    """Statistics of each scalar of each quantity: every field maps names to arrays of shape (…).
-
-    Attributes
-    ----------
-    rhat : dict
-        Rank-normalised split R-hat, the larger of bulk and folded; NaN for one chain or a constant.
-    ess_bulk, ess_tail : dict
-        Effective sample sizes of the rank-normalised draws and of the 5 % and 95 % quantiles (the smaller).
-    mcse_mean, mcse_sd : dict
-        Monte-Carlo standard errors of the posterior mean and standard deviation.
-    """
-
-    rhat: dict[str, Array]
-    ess_bulk: dict[str, Array]
-    ess_tail: dict[str, Array]
-    mcse_mean: dict[str, Array]
-    mcse_sd: dict[str, Array]
 
 
 @contextmanager
@@ -57,82 +31,8 @@ def _extra() -> Iterator[None]:
         yield
     except ImportError as error:
         raise ImportError(
-            f'Chain diagnostics and ArviZ data need packages that are not installed ({error}): pip install "bayes-lssvm'
-            '[sampling]".'
+            f'ArviZ data need packages that are not installed ({error}): pip install "bayes-lssvm[sampling]".'
         ) from error
-
-
-def _array_stats() -> Any:
-    with _extra():
-        from arviz_stats.base.array import array_stats
-    return array_stats
-
-
-@alone  # ArviZ changes warning filters
-def rhat_and_ess(draws: Mapping[str, AnyArray]) -> ChainStatistics:
-    """R-hat, effective sample sizes and Monte-Carlo errors of draws of shape (chains, draws, …)."""
-    stats = _array_stats()
-    result = ChainStatistics({}, {}, {}, {}, {})
-    for name, values in draws.items():
-        x = np.asarray(values, dtype=float)
-        axes = {"chain_axis": 0, "draw_axis": 1}
-        # a quantity that never moves has no variance to divide by: its R-hat is NaN, which no check passes
-        with np.errstate(divide="ignore", invalid="ignore"):
-            result.rhat[name] = np.asarray(stats.rhat(x, **axes))
-            result.ess_bulk[name] = np.asarray(stats.ess(x, method="bulk", **axes))
-            result.ess_tail[name] = np.asarray(stats.ess(x, method="tail", prob=_TAIL, **axes))
-            result.mcse_mean[name] = np.asarray(stats.mcse(x, method="mean", **axes))
-            # sd = √E(x − m)², so its error is that of the mean of the squares over 2 sd
-            squares = (x - x.mean(axis=(0, 1))) ** 2
-            error = np.asarray(stats.mcse(squares, method="mean", **axes))
-            result.mcse_sd[name] = error / (2.0 * np.sqrt(squares.mean(axis=(0, 1))))
-    return result
-
-
-@alone
-def bfmi(energy: Array) -> Array:
-    """Energy fraction of missing information (E-FMI) of each chain, from energies of shape (chains, draws)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(_array_stats().bfmi(np.asarray(energy, dtype=float), chain_axis=0, draw_axis=1))
-
-
-@alone
-def pareto_smooth(log_weights: Array) -> tuple[Array, float]:
-    """Pareto-smoothed importance weights and the shape k̂ of their tail.
-
-    The largest weights are replaced by quantiles of a generalised Pareto distribution fitted to them; the others keep
-    their values, so the mean of the weights is still an estimate of the evidence. Zero weights (−inf) stay zero.
-
-    Parameters
-    ----------
-    log_weights : array of shape (n,)
-        Not normalised; at least 25 of them finite.
-
-    Returns
-    -------
-    smoothed : array of shape (n,)
-        On the scale of `log_weights`.
-    k_hat : float
-        Above 0.7 the weights cannot be trusted. −inf where the tail's weights are all equal, inf where the fit fails.
-    """
-    given = np.asarray(log_weights, dtype=float)
-    finite = np.isfinite(given)
-    if given.ndim != 1 or finite.sum() < _FEWEST_WEIGHTS or np.any(np.isnan(given) | (given == np.inf)):
-        raise ValueError(
-            f"Pareto smoothing needs a vector of at least {_FEWEST_WEIGHTS} finite log weights (−inf for a weight of "
-            f"zero), got {int(finite.sum())} finite ones in an array of shape {given.shape}. Draw more."
-        )
-    kept = np.maximum(given[finite], given.max() - _NOTHING)  # lower ones would swallow the others' digits below
-    n_tail = len(kept) // 5 if len(kept) <= 225 else int(3.0 * np.sqrt(len(kept)))
-    if np.ptp(np.sort(kept)[-n_tail:]) < _EQUAL:
-        return given.copy(), -np.inf
-    with np.errstate(all="ignore"):
-        # ArviZ smooths the reciprocal of what it is given (leave-one-out weights) and returns normalised weights
-        normalised, k_hat = _array_stats().psislw(-kept)
-    lowest = int(np.argmin(kept))  # never in the tail: it tells what the normalisation subtracted
-    smoothed = given.copy()
-    smoothed[finite] = np.asarray(normalised) - float(normalised[lowest]) + kept[lowest]
-    return smoothed, float(k_hat) if np.isfinite(k_hat) else np.inf
 
 
 @alone

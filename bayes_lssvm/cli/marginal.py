@@ -51,7 +51,7 @@ _METHODS_OF = {
     "check": ("nuts",),
     "tolerance": ("quadrature", "mackay"),
 }
-_PACKAGES_OF = {"importance": ("arviz_stats",), "nuts": ("jax", "numpyro", "arviz_stats")}
+_PACKAGES_OF = {"nuts": ("jax", "numpyro")}
 INTERRUPTED = 130  # the exit code that `main` returns
 _PACKAGES_OF_FILES = ("arviz_base", "xarray", "h5netcdf", "h5py")
 

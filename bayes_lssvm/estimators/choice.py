@@ -27,7 +27,7 @@ from ..press.criterion import ALL_CRITERIA as PRESS_CRITERIA
 from ..press.leave_one_out import leave_one_out
 from ..press.selection import PressSelection, select_by_press
 from ..priors import HyperPrior
-from ..search.refinement import Refinement, best_spherical, refine_objective
+from ..search.refinement import Refinement, refine_objective, spherical_start
 from .common import MIN_POINTS
 
 CRITERIA: tuple[str, ...] = ("evidence", *PRESS_CRITERIA)
@@ -172,9 +172,7 @@ def _by_evidence(objective: Objective, kernel: Kernel, *, refine_kernel: bool, s
     if not refine_kernel:
         return objective.evaluate(kernel)
     if isinstance(kernel, ARD) and len(set(kernel.scales)) == 1:
-        spherical = best_spherical(_of_one_width(objective), seed).kernel
-        assert isinstance(spherical, RBF)
-        kernel = ARD((spherical.sigma,) * len(kernel.scales))
+        kernel = ARD((spherical_start(_of_one_width(objective), seed).sigma,) * len(kernel.scales))
     return refine_objective(objective, kernel, seed)
 
 

@@ -18,10 +18,10 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln, logsumexp
 
-from ..base.arviz import pareto_smooth
 from ..base.provenance import provenance
 from ..base.streams import stream
 from ..base.typing import Array
+from ..sampling.pareto import pareto_smooth
 from .estimate import EvidenceEstimate
 
 K_HAT_LIMIT = 0.7

@@ -19,7 +19,7 @@ from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, check_positive_semidefinite
 from ..levels.level2 import log_evidence, log_evidence_gradient, log_evidence_hessian, log_evidences
 from ..levels.objective import Objective
-from ..linalg.factor import Factor, require_total
+from ..linalg.factor import Factor
 from ..linalg.reduction import Reduction, largest_log_gamma, log_constant
 from ..linalg.repeats import reduced, repeated_inputs
 from ..priors import LogPrior
@@ -148,11 +148,11 @@ class Density:
         inside = np.isfinite(prior)
         _, group = np.unique(points[:, 2:], axis=0, return_inverse=True)
         group = group.ravel()
-        block = self.kernel.blocks(self.objective.X)
+        by_factor = self._by_factor()
         for g in np.unique(group[inside]):
             members = np.flatnonzero(inside & (group == g))
             try:
-                alone = self._by_factor(points[members[0]], block) if len(members) == 1 else None
+                alone = by_factor(points[members[0]]) if len(members) == 1 else None
                 found = self._by_reduction(points[members]) if alone is None else alone
             except NotPositiveSemidefiniteError:
                 continue
@@ -164,29 +164,38 @@ class Density:
     def _by_reduction(self, points: Array) -> Array:
         return log_evidences(self.reduction(self.kernel_at(points[0])), points[:, 0], points[:, 1])
 
-    def _by_factor(self, x: Array, block: Callable[[Kernel], Array]) -> float | None:
-        """Log p(D | μ, ζ, θ) at a point; None where a Cholesky factor would lose digits.
+    def _by_factor(self) -> Callable[[Array], float | None]:
+        """Log p(D | μ, ζ, θ) of a point; None where a Cholesky factor would lose digits.
 
-        With M = Ω + sW⁻¹ and ρ = M⁻¹1, det(W^½ΩW^½ + s) on the complement of W^½1 is det M·Πw_i·1ᵀρ/Σw_i, and
-        q_1 = yᵀM⁻¹y − (ρᵀy)²/1ᵀρ.
+        With M = Ω + sW⁻¹ = LLᵀ, det(W^½ΩW^½ + s) on the complement of W^½1 is det M·Πw_i·1ᵀM⁻¹1/Σw_i, and
+        q_1 = yᵀM⁻¹y − (1ᵀM⁻¹y)²/1ᵀM⁻¹1; the three products are those of L⁻¹y and L⁻¹1.
         """
-        kernel, s = self.kernel_at(x), float(np.exp(x[0] - x[1]))
-        if self.kernel_is_free and np.any(kernel.log_params > kernel.log_bounds(self.X)[:, 1]):
-            return None
-        K, w = block(kernel), self.objective.weights
-        check_positive_semidefinite(kernel, K)
-        if float(np.trace(K)) > _WELL_CONDITIONED * s:
-            return None
-        own = np.ones(len(K)) if w is None else w
+        block, w = self.kernel.blocks(self.objective.X), self.objective.weights
+        own = np.ones(len(self.objective.y)) if w is None else w
         y = self.objective.y - np.average(self.objective.y, weights=w)
-        factor = Factor.of(K, s / own)
-        solved = factor.solve(np.column_stack([y, np.ones(len(y))]))
-        total = require_total(solved[:, 1], s / own)
-        q1 = float(y @ solved[:, 0]) - float(y @ solved[:, 1]) ** 2 / total
-        log_det = factor.log_det + float(np.log(own).sum() + np.log(total / own.sum()))
-        misfit = (len(y) - 1) * (np.log(2.0 * np.pi) - x[0]) + np.exp(x[0]) * q1 + log_det
-        within = 0.0 if self.rows is None else _within_groups(self.rows, x).value
-        return float(log_constant(len(y), w) - 0.5 * misfit) + within
+        sides = np.asfortranarray(np.column_stack([y, np.ones(len(y))]))
+        log_own = float(np.log(own).sum() - np.log(own.sum()))
+        constant = log_constant(len(y), w) - 0.5 * ((len(y) - 1) * np.log(2.0 * np.pi) + log_own)
+        widest = self.kernel.log_bounds(self.X)[:, 1] if self.kernel_is_free else np.empty(0)
+
+        def value(x: Array) -> float | None:
+            kernel, s = self.kernel_at(x), float(np.exp(x[0] - x[1]))
+            if np.any(x[2:] > widest):
+                return None
+            K = block(kernel)
+            check_positive_semidefinite(kernel, K)
+            if float(np.trace(K)) > _WELL_CONDITIONED * s:
+                return None
+            factor = Factor.of(K, s / own)
+            white = factor.whiten(sides)
+            products = white.T @ white
+            total = float(products[1, 1])
+            q1 = float(products[0, 0]) - float(products[0, 1]) ** 2 / total
+            misfit = np.exp(x[0]) * q1 - (len(y) - 1) * x[0] + factor.log_det + np.log(total)
+            within = 0.0 if self.rows is None else _within_groups(self.rows, x).value
+            return float(constant - 0.5 * misfit) + within
+
+        return value
 
 
 @dataclass(frozen=True)

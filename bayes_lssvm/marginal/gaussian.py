@@ -37,10 +37,12 @@ def find_modes(density: Density) -> tuple[Mode, ...]:
     """The modes of the posterior that have a curvature, the best first."""
     ordered, order = density.ordered()  # so that no order of rows and columns leads a climb elsewhere
     bounds = _bounds(ordered)
+    # a held kernel has one reduction, from which a point costs O(N)
+    surface = ordered if ordered.kernel_is_free else Level2Density(ordered.reduction(ordered.kernel), ordered.parts)
     modes: list[Mode] = []
-    for end in climb_from_each(ordered.value_and_gradient, _starts(ordered, bounds), bounds, _TIGHT):
+    for end in climb_from_each(surface.value_and_gradient, _starts(ordered, bounds), bounds, _TIGHT):
         if all(np.abs(end.position - known.position).max() > _SAME_MODE for known in modes):
-            mode = _gaussian(ordered, end.position)
+            mode = _gaussian(surface, end.position)
             if mode is not None:
                 modes.append(mode)
     if not modes:

@@ -10,8 +10,8 @@
 | `quadrature` | the integral: the truth                                                       | held, or one free    |
 | `nuts`       | NUTS on the evidence and bridge sampling                                      | held or free         |
 
-All constants are kept, so that rungs differ by nats. A rung without an answer on given data (no mode, an extra that is
-not installed) is missing, and says why.
+All constants are kept, so that rungs differ by nats. A rung without an answer on given data (no mode) is missing, and
+says why.
 """
 
 from __future__ import annotations
@@ -240,8 +240,8 @@ def ladder(
             continue
         try:
             found.append(_rung(integrated(request, method)))
-        except (ValueError, ImportError) as error:
-            if method not in ("laplace", "importance", "ccd"):  # those that stand on a mode, and k̂, which is an extra
+        except ValueError as error:
+            if method not in ("laplace", "importance", "ccd"):  # those that stand on a mode
                 raise
             missing[method] = str(error)
     return Ladder(tuple(found), missing, closed)

@@ -17,8 +17,10 @@ from .gaussian import find_modes
 from .posterior import HyperPosterior, names_with_gamma
 from .predictions import Nodes, PredictionNode, rows_of
 from .rules.cut import log_mass_beyond
-from .rules.level2 import Level2Integral, integrate
+from .rules.level2 import Level2Integral, integrate_all
 from .surface import Surface
+
+_TOGETHER = 16  # kernels whose integrals over μ and ζ are done in one go
 
 
 @dataclass(frozen=True)
@@ -84,12 +86,13 @@ class Request:
 
 def exact_nodes(request: Request, thetas: Array, shares: Array) -> tuple[PredictionNode, ...]:
     """Kernels at given log parameters, of shape (K,) or (K, P), with μ and ζ given each of them integrated exactly."""
-    nodes = []
-    for theta, share in zip(np.reshape(thetas, (len(shares), -1)), shares / np.sum(shares), strict=True):
-        kernel = request.kernel.with_log_params(theta)
-        integral = integrate(request.density.reduction(kernel), request.prior.mu, request.prior.zeta)
-        nodes.append(node_of(request, kernel, share, integral))
-    return tuple(nodes)
+    kernels = [request.kernel.with_log_params(theta) for theta in np.reshape(thetas, (len(shares), -1))]
+    integrals: list[Level2Integral] = []
+    for start in range(0, len(kernels), _TOGETHER):
+        reductions = [request.density.reduction(kernel) for kernel in kernels[start : start + _TOGETHER]]
+        integrals += integrate_all(reductions, request.prior.mu, request.prior.zeta)
+    parts = zip(kernels, shares / np.sum(shares), integrals, strict=True)
+    return tuple(node_of(request, kernel, float(share), integral) for kernel, share, integral in parts)
 
 
 def node_of(request: Request, kernel: Kernel, share: float, integral: Level2Integral) -> PredictionNode:

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from ..base.arviz import bfmi, rhat_and_ess
 from ..base.checks import Check
 from ..base.errors import BayesLSSVMWarning, require_positive, warn
 from ..base.text import scalar_names
 from ..base.typing import AnyArray, Array
+from .chains import bfmi, rhat_and_ess
 
 
 class ChainsDidNotMixError(RuntimeError):

@@ -10,8 +10,9 @@ evaluation.
 For one parameter and a prior the subset has a fifth of the points, at least 300. Every peak over the starts is climbed
 there, even one that is 30 nats behind, and where there are several they are compared on half of the points and, if that
 leaves more than one, on all: a fine structure is a low peak on few points and may be the best model of all. Starts of
-several parameters are sifted on 150 points and climbed on 300. What does not show there at all can be missed. Kernels
-for which γ runs to an end of its range are taken only if they beat every other by a clear margin (`Evaluation.rank`).
+several parameters are sifted on 150 points and climbed on 300, with a prior by the density alone; ends without a valley
+between them are one optimum. What does not show there at all can be missed. Kernels for which γ runs to an end of its
+range are taken only if they beat every other by a clear margin (`Evaluation.rank`).
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from .line import LineMaximum, follow_parabolas, maximise_on_line
 from .order import OrderedSearch
 from .polish import POLISHED, polish
 from .ridge import RidgeTop, follow_ridge, ridge
-from .several import climb_with_volume, point_of
+from .several import climb_density, climb_with_volume, point_of
 from .stages import SIFTED, SUBSET, on_some, stages, subset_size
 from .starts import distinct, promising, starting_points
 from .ties import Candidate, warn_of_alike_columns, warn_of_idle_parameters, warn_of_ties
 
-__all__ = ["Refinement", "best_ard", "best_spherical", "climb_nearby", "refine", "refine_objective"]
+__all__ = ["Refinement", "best_ard", "best_spherical", "climb_nearby", "refine", "refine_objective", "spherical_start"]
 
 _INSIDE = 1e-9  # of a prior's support, where rounding cannot leave it
 _WORTH_A_LOOK = 10.0  # nats behind the best, on the subset or on half of the points
@@ -152,6 +153,20 @@ def _climbs(objective: Objective, kernel: Kernel, seed: int, exhaustive: bool) -
     return [_climb(objective, kernel, start, bounds) for start in with_bar(_promising(objective, kernel, starts))]
 
 
+def spherical_start(objective: Objective, seed: int) -> RBF:
+    """About the best width of an RBF kernel, from some of many points: where the search of several scales begins."""
+    kernel = RBF(float(np.sqrt(objective.X.shape[1])))
+    if len(objective.y) <= SUBSET:
+        best = refine_objective(objective, kernel, seed).optima[0].kernel
+    else:
+        rng = np.random.default_rng(seed)
+        small, bounds = on_some(_ordered(objective, kernel)[0], SUBSET, rng), _bounds(objective, kernel)
+        start = _promising(small, kernel, starting_points(kernel, objective.X, bounds))[0]
+        best = _on_subset(small, kernel, start, bounds, rng).evaluation.kernel
+    assert isinstance(best, RBF)
+    return best
+
+
 def best_spherical(objective: Objective, seed: int) -> Evaluation:
     """The RBF kernel of the largest evidence."""
     start = RBF(float(np.sqrt(objective.X.shape[1])))
@@ -234,12 +249,24 @@ def _climb_by_subset(
     small = on_some(objective, subset_size(len(objective.y)) if ridges else SUBSET, rng)
     # a fine structure that all data have shows as a peak on the subset, if a low one, but not always on fewer points
     chosen = _promising(small if ridges else on_some(objective, SIFTED, rng), kernel, starts)
-    climbed = [_on_subset(small, kernel, start, bounds, rng if ridges else None) for start in with_bar(chosen)]
+    climbed = [_on_subset(small, kernel, start, bounds, rng) for start in with_bar(chosen)]
     climbed = distinct(sorted(climbed, key=lambda s: -s.evaluation.rank), lambda s: s.evaluation.kernel.log_params)
+    climbed = climbed if ridges else _without_a_valley(small, climbed)
     kept, extra = _worth_polishing(objective, climbed, len(small.y) if ridges else None, rng)
     climbs = [_polished(objective, small, start, bounds, rng) for start in with_bar(kept)]
     climbs[0] = replace(climbs[0], n_evaluations=climbs[0].n_evaluations + extra)
     return climbs
+
+
+def _without_a_valley(small: Objective, climbed: list[_Start]) -> list[_Start]:
+    """The optima without those that are level with a better one halfway to it: one optimum along a flat direction."""
+    kept: list[_Start] = []
+    for start in climbed:
+        end = start.evaluation
+        middles = [0.5 * (end.kernel.log_params + other.evaluation.kernel.log_params) for other in kept]
+        if all(small.evaluate(end.kernel.with_log_params(x)).rank < end.rank for x in middles):
+            kept.append(start)
+    return kept
 
 
 def _worth_polishing(
@@ -262,13 +289,15 @@ def _worth_polishing(
     return (near(objective, _WORTH_POLISHING), len(starts)) if len(starts) > 1 else (starts, 0)
 
 
-def _on_subset(
-    small: Objective, kernel: Kernel, start: Array, bounds: Array, rng: np.random.Generator | None
-) -> _Start:
-    """An optimum on the subset: along the ridge where that is possible and `rng` is given for it, or by a climb."""
-    if rng is not None:
+def _on_subset(small: Objective, kernel: Kernel, start: Array, bounds: Array, rng: np.random.Generator) -> _Start:
+    """An optimum on the subset: with a prior along the ridge or by the density, where these find one, or by a climb."""
+    if small.prior is not None:
         first = small.evaluate(kernel.with_log_params(start))
-        if first.posterior is not None and first.posterior.has_mode:
+        if len(start) > 1:
+            found = climb_density(small, kernel, first, bounds, _ON_SUBSET, rng)
+            if found is not None:
+                return _Start(found, None)
+        elif first.posterior is not None and first.posterior.has_mode:
             top = follow_ridge(ridge(small, kernel, rng), point_of(first), bounds[0], _STAGE_CLOSE)
             if top is not None:
                 return _Start(small.evaluate(kernel.with_log_params(top.position[2:])), top)

@@ -2,7 +2,8 @@
 
 Laplace's evidence with its prior is log p(D, x̂, θ) + volume(θ), with the mode x̂ of x = (log μ, log ζ). The density is
 climbed in (x, θ) jointly, with one Cholesky factor a step (`levels.near_mode`), and the volume stands by its slope,
-which changes little: first the subset's, then the one that the exact gradient at the end shows.
+which changes little: first the subset's, then one that is estimated near the top, and where the exact gradient at the
+end shows that this was not enough, the exact one. On the subset itself, where the way begins, the volume is left out.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from ..base.typing import Array
 from ..kernels import Kernel
 from ..levels.near_mode import near_mode, random_signs
 from ..levels.objective import Evaluation, Objective
-from .polish import inverse_curvature, quasi_newton
+from .climb import Stop, climb
+from .polish import Polished, inverse_curvature, quasi_newton
 from .stages import stages
 
-__all__ = ["climb_with_volume", "point_of"]
+__all__ = ["climb_density", "climb_with_volume", "point_of"]
 
 _PROMISE = 5e-4  # nats of a last step that is taken on trust
-_PASSED = 0.02  # the same on fewer points
+_PASSED = 0.02  # the same on fewer points, and before the slope of the volume is looked at again
 _ROUNDS = 3
 _SAME_MODE = 0.1  # in log μ and log ζ
 _AROUND = 20.0  # log μ and log ζ about the start
@@ -52,10 +54,17 @@ def climb_with_volume(
         passed = _passed(stage, kernel, begun, box, rng)
         if passed is None:
             return None
-        begun = _learnt(stage, kernel, passed, box, rng) if stage is between[-1] else begun._replace(at=passed)
-    many, at, slope = _density(objective, kernel, rng), begun.at, begun.slope
-    inverse = begun.size / len(objective.y) * begun.inverse
-    count = 0
+        known = begun._replace(at=passed.position, inverse=passed.inverse, size=len(stage.y))
+        begun = _learnt(stage, kernel, passed.position, box, rng) if stage is between[-1] else known
+    many = _density(objective, kernel, rng)
+    try:
+        near = quasi_newton(_tilted(many, begun.slope), begun.at, begun.inverse_on(objective), box, _PASSED)
+        at, inverse, count = near.position, near.inverse, near.n_evaluations + 1
+        slope = _volume_slope(objective, kernel, at, rng)
+    except NotPositiveSemidefiniteError:
+        return None
+    if slope is None:
+        return None
     for _ in range(_ROUNDS):
         try:
             end = quasi_newton(_tilted(many, slope), at, inverse, box, _PROMISE)
@@ -83,6 +92,10 @@ class _Begun(NamedTuple):
     inverse: Array
     size: int
 
+    def inverse_on(self, objective: Objective) -> Array:
+        """The inverse curvature on other points: curvatures grow with their number."""
+        return self.size / len(objective.y) * self.inverse
+
 
 def _learnt(objective: Objective, kernel: Kernel, at: Array, box: Array, rng: np.random.Generator) -> _Begun:
     """What differences and one exact gradient tell of a point."""
@@ -92,13 +105,37 @@ def _learnt(objective: Objective, kernel: Kernel, at: Array, box: Array, rng: np
     return _Begun(at, exact.gradient - density(at)[1][2:], inverse_curvature(density, at, box), len(objective.y))
 
 
-def _passed(stage: Objective, kernel: Kernel, begun: _Begun, box: Array, rng: np.random.Generator) -> Array | None:
+def _passed(stage: Objective, kernel: Kernel, begun: _Begun, box: Array, rng: np.random.Generator) -> Polished | None:
     """The optimum on more points, about."""
-    density, inverse = _density(stage, kernel, rng), begun.size / len(stage.y) * begun.inverse
+    density = _tilted(_density(stage, kernel, rng), begun.slope)
     try:
-        return quasi_newton(_tilted(density, begun.slope), begun.at, inverse, box, _PASSED).position
+        return quasi_newton(density, begun.at, begun.inverse_on(stage), box, _PASSED)
     except NotPositiveSemidefiniteError:
         return None
+
+
+def _volume_slope(objective: Objective, kernel: Kernel, at: Array, rng: np.random.Generator) -> Array | None:
+    """The slope of the volume in θ at a point, from random signs; None where there is no mode near."""
+    signs = random_signs(len(objective.y), rng)
+    return near_mode(objective, kernel.with_log_params(at[2:]), at[:2], signs, slope="estimated").volume_slope
+
+
+def climb_density(
+    objective: Objective, kernel: Kernel, start: Evaluation, bounds: Array, stop: Stop, rng: np.random.Generator
+) -> Evaluation | None:
+    """The maximum over (x, θ) of the density without its volume, evaluated; None where the mode of x was lost."""
+    if start.posterior is None or not start.posterior.has_mode:
+        return None
+    at = point_of(start)
+    box = np.vstack([at[:2, None] + np.array([-_AROUND, _AROUND]), bounds])
+    try:
+        end = climb(_density(objective, kernel, rng), at, box, stop)
+        found = objective.evaluate(kernel.with_log_params(end.position[2:]))
+    except NotPositiveSemidefiniteError:
+        return None
+    # the scan of γ may find a better mode than the one that was followed
+    lost = np.abs(point_of(found)[:2] - end.position[:2]).max() > _SAME_MODE
+    return None if lost or not end.converged else found
 
 
 def point_of(found: Evaluation) -> Array:

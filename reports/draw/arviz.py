@@ -18,8 +18,9 @@ from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayes_lssvm.base.arviz import datatree, rhat_and_ess
+from bayes_lssvm.base.arviz import datatree
 from bayes_lssvm.base.typing import Array
+from bayes_lssvm.sampling.chains import rhat_and_ess
 
 from .style import BLACK, BLUE, GREEN, GREY, PAGE, PAGE_WIDTH, VERMILION
 

@@ -14,7 +14,6 @@ from scipy.integrate import cumulative_trapezoid
 from scipy.special import logsumexp, ndtr
 from scipy.stats import norm
 
-from bayes_lssvm.base.arviz import rhat_and_ess
 from bayes_lssvm.base.errors import BayesLSSVMWarning
 from bayes_lssvm.kernels import ARD, RBF, Linear
 from bayes_lssvm.marginal import marginalise
@@ -29,6 +28,7 @@ from bayes_lssvm.marginal.log_mu import LogMu
 from bayes_lssvm.marginal.rules.level2 import integrate
 from bayes_lssvm.priors import Box, HyperPrior, LogPrior, Normal
 from bayes_lssvm.sampling.bridge import bridge
+from bayes_lssvm.sampling.chains import rhat_and_ess
 
 # one set of lengths for all, so that each kind of sampler is compiled once
 LENGTHS = {"chains": 4, "warmup": 300, "draws": 1000, "progress": False}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bayes_lssvm.base.arviz import rhat_and_ess
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.marginal import marginalise
 from bayes_lssvm.marginal.density import Density
@@ -17,6 +16,7 @@ from bayes_lssvm.marginal.draws.table import Table, polynomials, tabulate, to_bo
 from bayes_lssvm.marginal.draws.unbounded import Unbounded
 from bayes_lssvm.marginal.rules.level2 import integrate
 from bayes_lssvm.priors import Box, HyperPrior, Normal
+from bayes_lssvm.sampling.chains import rhat_and_ess
 
 PRIOR = HyperPrior(Normal(0.0, 3.0), Normal(0.0, 3.0), Normal(0.0, 1.0))
 

@@ -12,13 +12,13 @@ from scipy.integrate import quad
 from scipy.stats import multivariate_normal
 
 from bayes_lssvm import datasets
-from bayes_lssvm.base.arviz import rhat_and_ess
 from bayes_lssvm.evidence import log_evidence as evidence_of_draws
 from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
 from bayes_lssvm.levels.level2 import log_evidence
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
 from bayes_lssvm.marginal import marginalise
 from bayes_lssvm.priors import Flat, HyperPrior, ImproperPriorError, Normal
+from bayes_lssvm.sampling.chains import rhat_and_ess
 from bayes_lssvm.sampling.diagnostics import Thresholds
 from models import (
     Exact,

@@ -355,6 +355,7 @@ def test_a_flat_prior_is_refused_with_the_reason():
 SHARED = {
     "kernels",
     "priors",
+    "sampling.chains",
     "sampling.diagnostics",
     "base.provenance",
     "base.arviz",

@@ -18,8 +18,8 @@ from scipy.linalg import toeplitz
 from scipy.special import gammaln, logsumexp
 from scipy.stats import cauchy, chi2, dirichlet, expon, gamma, lognorm, multivariate_normal, norm
 
-from bayes_lssvm.base.arviz import rhat_and_ess
 from bayes_lssvm.sampling.bridge import bridge
+from bayes_lssvm.sampling.chains import rhat_and_ess
 from models.log_density import double_precision
 from models.reference import REFERENCES, dynamics, exact, reference_folder
 from models.reference.files import read_data, read_draws

@@ -40,7 +40,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayes_lssvm.base.arviz import rhat_and_ess
+from bayes_lssvm.sampling.chains import rhat_and_ess
 from bayes_lssvm.base.errors import NoSignalWarning, warn
 from validation.harness import Cell, CellResult, Check
 

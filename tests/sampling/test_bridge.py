@@ -13,6 +13,7 @@ from scipy.signal import lfilter
 from scipy.special import gammaln, log_ndtr
 
 from bayes_lssvm.sampling.bridge import bridge, effective_sample_size
+from bayes_lssvm.sampling.chains import rhat_and_ess
 
 CHAINS, N = 4, 500
 SLOW = pytest.mark.slow
@@ -292,10 +293,7 @@ def test_the_effective_size_of_an_autoregression(rho):
     assert share == pytest.approx((1 - rho) / (1 + rho), rel=0.1)
 
 
-def test_the_effective_size_is_that_of_arviz():
-    from bayes_lssvm.base.arviz import rhat_and_ess
-
-    pytest.importorskip("arviz_stats", reason="ArviZ is not installed")
+def test_the_effective_size_is_that_of_the_diagnostics():
     for seed, rho in enumerate((0.0, 0.3, 0.7, 0.95)):
         x = autoregressive(np.random.default_rng(seed), (4, 1000, 1), rho)[..., 0]
         error = float(rhat_and_ess({"x": x}).mcse_mean["x"])

@@ -23,11 +23,11 @@ from typing import Any, Literal
 import numpy as np
 
 from bayes_lssvm import datasets, marginalise
-from bayes_lssvm.base.arviz import rhat_and_ess
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.evidence import log_evidence
 from bayes_lssvm.kernels import RBF, Kernel, Linear, Polynomial
 from bayes_lssvm.marginal import HyperPosterior
+from bayes_lssvm.sampling.chains import rhat_and_ess
 from models import GaussianProcess, WeightSpace, features, sample
 from validation.estimates import (
     EvidenceEstimate,

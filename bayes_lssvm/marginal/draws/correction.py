@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from ...base.arviz import pareto_smooth
 from ...base.errors import BayesLSSVMWarning, warn
 from ...base.progress import tqdm
 from ...base.typing import Array
+from ...sampling.pareto import pareto_smooth
 from ..density import Density
 
 _CHECKED = 32  # draws whose exact density is computed, where each costs a reduction

@@ -16,10 +16,10 @@ import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import multivariate_t
 
-from ...base.arviz import pareto_smooth
 from ...base.progress import tqdm
 from ...base.typing import Array
 from ...evidence.laplace import Mode
+from ...sampling.pareto import pareto_smooth
 from ..density import Density
 
 _DEGREES = 5

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayes_lssvm.base.arviz import rhat_and_ess
 from bayes_lssvm.base.checks import Check
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.kernels import RBF
+from bayes_lssvm.sampling.chains import rhat_and_ess
 from models import Exact, GaussianProcess, KernelWeightSpace, WeightSpace, features
 from validation.harness import CellResult
 from validation.ladder import PRIOR, distance_check
