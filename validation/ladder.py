@@ -44,9 +44,10 @@ def best_width(X: Array, y: Array) -> float:
     """σ at the maximum of 5.2, to four figures: the last ones differ between computers, and cells are known by them.
 
     Without signal, or with a linear one, the evidence has no maximum; the nearest end of what is a width for
-    standardised inputs stands in for it.
+    standardised inputs stands in for it, and a warning about the search would say nothing of what is computed.
     """
-    kernel = refine(RBF(1.0), X, y, occam=True).kernel
+    with quiet():
+        kernel = refine(RBF(1.0), X, y, occam=True).kernel
     assert isinstance(kernel, RBF)
     return four_figures(float(np.clip(kernel.sigma, *sensible_widths(X.shape[1]))))
 

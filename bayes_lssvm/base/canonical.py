@@ -15,6 +15,7 @@ what is found, searches see the data in one form:
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ import numpy as np
 from .typing import AnyArray, Array
 from .weights import are_counts
 
-__all__ = ["CanonicalOrder", "canonical_classes", "canonical_order", "snapped"]
+__all__ = ["CanonicalOrder", "ClassOrder", "canonical_classes", "canonical_order", "snapped"]
 
 _DIGITS = 36  # binary ones, below the standard deviation
 
@@ -74,18 +75,41 @@ def canonical_order(X: Array, y: Array, weights: Array | None = None) -> Canonic
     return min(found, key=lambda order: _Form(order, Z, y))
 
 
-def canonical_classes(X: Array, labels: AnyArray, weights: Array | None = None) -> AnyArray:
-    """Numbers of the classes, the most frequent first; equally frequent ones in the order of their first rows.
+class ClassOrder(NamedTuple):
+    """Where classes stand, whatever their names.
 
-    For inputs X of shape (N, d) and the number of each row's class, of shape (N,). Names of classes have no say. Rows
-    whose weights are whole numbers are as many rows.
+    Attributes
+    ----------
+    numbers : array of int of shape (M,)
+        The given numbers of the classes, the most frequent first; equally frequent ones in the order of their first
+        rows.
+    alike : tuple of tuples of int
+        Classes with equal rows: the data stay the same when they are swapped.
+    """
+
+    numbers: AnyArray
+    alike: tuple[tuple[int, ...], ...]
+
+
+def canonical_classes(X: Array, labels: AnyArray, weights: Array | None = None) -> ClassOrder:
+    """The order of classes for inputs X of shape (N, d) and the number of each row's class, of shape (N,).
+
+    Rows whose weights are whole numbers are as many rows.
     """
     Z, nothing = snapped(X), np.zeros((len(X), 1))
     _, columns, _ = _ordered(Z, nothing, _colours(np.sort(Z, axis=0).T))
     places = _colours(Z[:, columns])
-    own = [np.unique(places[labels == number]).tolist() for number in range(int(labels.max()) + 1)]
     counts = np.bincount(labels, weights if are_counts(weights) else None)
-    return np.array(sorted(range(len(own)), key=lambda number: (-counts[number], own[number])))
+
+    def key(number: int) -> tuple[float, list[int], list[float]]:
+        own = labels == number
+        masses = np.bincount(places[own], None if weights is None else weights[own])
+        seen = np.unique(places[own])
+        return -float(counts[number]), seen.tolist(), masses[seen].tolist()
+
+    ordered = sorted(range(int(labels.max()) + 1), key=key)
+    groups = (tuple(sorted(group)) for _, group in groupby(ordered, key))
+    return ClassOrder(np.array(ordered), tuple(group for group in groups if len(group) > 1))
 
 
 class _Form:

@@ -260,16 +260,16 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
                 BayesLSSVMWarning,
             )
         rounding = found.press < _ROUNDING * found.baseline
-        means_nothing = "as small as rounding allows, so the value of the criterion means nothing."
+        tiny = "as small as rounding allows, so the value of the criterion means nothing."
         if found.status == "interpolation":
             warn(
                 "Interpolation: leave-one-out errors keep falling up to the largest γ that was tried "
                 f"({found.gamma:.3g}), so only the kernel's width regularises the model."
-                + f" They are {means_nothing}" * rounding,
+                f"{f' They are {tiny}' if rounding else ''}",
                 InterpolationWarning,
             )
         elif rounding:  # γ stopped short of its end where rounding made a minimum
-            warn(f"Interpolation: leave-one-out errors are {means_nothing}", InterpolationWarning)
+            warn(f"Interpolation: leave-one-out errors are {tiny}", InterpolationWarning)
 
     def _repeats(self) -> str:
         """A sentence on repeated rows, each of which adds ½ log ζ to the evidence of a kernel that can interpolate."""

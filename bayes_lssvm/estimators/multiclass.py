@@ -38,6 +38,7 @@ from ..multiclass.decodings import (
 )
 from ..multiclass.design import SharedDesign, design_shared
 from ..multiclass.members import Complaint, Keeper, fit_members, has_ratio, log_ratio_of, output_of, rows_of
+from ..search.ties import warn_of_alike_classes
 from .binary import BinaryLSSVC
 from .common import MIN_POINTS, ClassFrequencies, ClassPrior, LSSVMBase, check_moderation, resolve_costs
 from .evidence import Prior, check_prior
@@ -223,7 +224,10 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         kernel = None if self.member is not None else self._kernel_for(X)
         inputs = self._standardised_training_inputs(X, weights)
         if isinstance(self.coding, str) and self.coding in NUMBERED:
-            self.code_book_ = self.code_book_[np.argsort(canonical_classes(inputs, labels, weights))]
+            order = canonical_classes(inputs, labels, weights)
+            self.code_book_ = self.code_book_[np.argsort(order.numbers)]
+            for alike in order.alike:
+                warn_of_alike_classes(self.classes_[list(alike)], self.coding)
         self.design_, self.labels_, self.weights_ = None, labels, weights
         rows = int(((self.code_book_ != 0).T @ counts).max())
         self.workers_ = workers_for(1, rows, None)

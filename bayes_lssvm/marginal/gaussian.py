@@ -9,6 +9,7 @@ what the approximation is meant to be: the mode of the posterior and the exact H
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..evidence.laplace import Mode
 from ..levels.level2 import optimise
 from ..linalg.reduction import Reduction, largest_log_gamma
 from ..priors import HyperPrior
-from ..search.climb import Stop, climb_from_each
+from ..search.climb import Climb, Stop, climb_from_each
 from .density import Density, Level2Density
 from .log_mu import LogMu
 
@@ -39,12 +40,13 @@ def find_modes(density: Density) -> tuple[Mode, ...]:
     bounds = _bounds(ordered)
     # a held kernel has one reduction, from which a point costs O(N)
     surface = ordered if ordered.kernel_is_free else Level2Density(ordered.reduction(ordered.kernel), ordered.parts)
-    modes: list[Mode] = []
-    for end in climb_from_each(surface.value_and_gradient, _starts(ordered, bounds), bounds, _TIGHT):
-        if all(np.abs(end.position - known.position).max() > _SAME_MODE for known in modes):
-            mode = _gaussian(surface, end.position)
-            if mode is not None:
-                modes.append(mode)
+    ends = list(climb_from_each(surface.value_and_gradient, _starts(ordered, bounds), bounds, _TIGHT))
+    modes = _curved(surface, ends)
+    edges = [end.position for end in ends if end.at_edge[2:].any()]
+    if not modes and edges:  # one point far from all others: the rest ask for a kernel that no search looks at
+        limits = np.clip([part.support for part in ordered.parts], -_WIDEST, _WIDEST)
+        wider = np.vstack([bounds[:2], limits[2:]])
+        modes = _curved(surface, climb_from_each(surface.value_and_gradient, edges, wider, _TIGHT))
     if not modes:
         raise ValueError(
             "The posterior of the hyperparameters has no mode with curvature in all directions, so Laplace's "
@@ -52,6 +54,17 @@ def find_modes(density: Density) -> tuple[Mode, ...]:
         )
     places = np.argsort(order)
     return tuple(_given_back(density, mode, places) for mode in modes)
+
+
+def _curved(surface: Density | Level2Density, ends: Iterable[Climb]) -> list[Mode]:
+    """The ends of climbs that are modes with a curvature, each once."""
+    modes: list[Mode] = []
+    for end in ends:
+        if all(np.abs(end.position - known.position).max() > _SAME_MODE for known in modes):
+            mode = _gaussian(surface, end.position)
+            if mode is not None:
+                modes.append(mode)
+    return modes
 
 
 def _given_back(density: Density, mode: Mode, places: AnyArray) -> Mode:

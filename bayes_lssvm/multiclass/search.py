@@ -102,7 +102,7 @@ def _ordered(
     kernel: Kernel, objective: SharedObjective, labels: AnyArray, code: Array
 ) -> tuple[OrderedSearch, SharedObjective, AnyArray, Array]:
     """The objective, labels and code as a search sees them, whatever the order of rows, columns and classes."""
-    classes = canonical_classes(objective.X, labels, objective.weights)
+    classes = canonical_classes(objective.X, labels, objective.weights).numbers
     labels = np.argsort(classes)[labels]
     search = OrderedSearch.of(objective.X, labels.astype(float), kernel, objective.weights)
     code = code[classes]

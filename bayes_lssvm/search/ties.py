@@ -12,7 +12,7 @@ from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
 from ..levels.solvers import solve_cholesky
 
-__all__ = ["Candidate", "warn_of_alike_columns", "warn_of_idle_parameters", "warn_of_ties"]
+__all__ = ["Candidate", "warn_of_alike_classes", "warn_of_alike_columns", "warn_of_idle_parameters", "warn_of_ties"]
 
 _TIED = 1e-6  # nats
 _SAME_FIT = 1e-3  # of the targets' standard deviation
@@ -65,6 +65,15 @@ def warn_of_alike_columns(alike: Sequence[Sequence[int]], relevance: Array) -> N
                 TiedOptimaWarning,
             )
             return
+
+
+def warn_of_alike_classes(names: AnyArray, coding: str) -> None:
+    """Warn of classes with equal rows, of which a code book must give each another code word."""
+    warn(
+        f"A tie: the data stay the same when the classes {', '.join(map(repr, names.tolist()))} are swapped, but "
+        f"coding={coding!r} gives each another code word; under other names their probabilities may be exchanged.",
+        TiedOptimaWarning,
+    )
 
 
 def warn_of_idle_parameters(value: Callable[[Kernel], float], kernel: Kernel, X: Array, edges: AnyArray) -> None:

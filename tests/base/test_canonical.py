@@ -64,7 +64,19 @@ def test_columns_that_can_be_swapped_are_named_and_copies_are_not():
 def test_classes_go_by_frequency_and_then_by_their_rows():
     rng = np.random.default_rng(3)
     X, labels = rng.normal(size=(30, 2)), np.repeat([0, 1, 2, 3], [6, 9, 9, 6])
-    order = canonical_classes(X, labels)
+    order = canonical_classes(X, labels).numbers
     assert sorted(order[:2].tolist()) == [1, 2]
     renamed = rng.permutation(4)
-    np.testing.assert_array_equal(canonical_classes(X, renamed[labels]), renamed[order])
+    np.testing.assert_array_equal(canonical_classes(X, renamed[labels]).numbers, renamed[order])
+
+
+def test_classes_with_the_same_rows_are_alike_and_with_other_counts_of_them_are_not():
+    X = np.array([0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 2.0, 2.0])[:, None]
+    labels = np.array([0, 0, 0, 1, 1, 1, 2, 2])
+    assert canonical_classes(X, labels).alike == ()
+    renamed = np.array([1, 0, 2])
+    order = canonical_classes(X, labels).numbers
+    np.testing.assert_array_equal(canonical_classes(X, renamed[labels]).numbers, renamed[order])
+    X[2] = 0.0
+    assert canonical_classes(X, labels).alike == ((0, 1),)
+    assert canonical_classes(X, labels, np.array([1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])).alike == ()

@@ -246,6 +246,17 @@ def test_a_criterion_that_is_rounding_is_said_to_mean_nothing(seed):
     assert max(found.values()) < 1.0, (what, found)
 
 
+@pytest.mark.filterwarnings("ignore::bayes_lssvm.NoSignalWarning")
+def test_classes_that_can_be_swapped_are_named_where_a_code_tells_them_apart():
+    """Three classes with five rows each at one place: which of them has which code word is their names' choice."""
+    case = labels_on_a_grid(3000182)
+    with pytest.warns(TiedOptimaWarning, match="when the classes 'b', 'c', 'd' are swapped, but coding='moc'"):
+        model = case.make().fit(case.X, case.y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TiedOptimaWarning)
+        model.set_params(coding="ovo").fit(case.X, case.y)
+
+
 @pytest.mark.parametrize("y", [np.array([1.0, 1.0, 1.0, 2.0]), np.array([1.0, -1.0, 2.0, -2.0])])
 def test_a_difference_would_be_seen(y):
     one, other = {"mean": y}, {"mean": y + np.array([0.0, 0.0, 0.0, 1e-5])}

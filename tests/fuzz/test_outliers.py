@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bayes_lssvm import BayesianLSSVR, FixedSizeLSSVR, FullyBayesianLSSVR, trust
+from bayes_lssvm import BayesianLSSVR, FixedSizeLSSVR, FullyBayesianLSSVR, marginalise, trust
+from bayes_lssvm.kernels import RBF
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayes_lssvm.BayesLSSVMWarning")
 MODELS = {
@@ -36,3 +37,13 @@ def test_a_model_with_one_far_outlier_predicts(cases):
             continue
         mean, sd = MODELS[name]().fit(X, y).predict(np.vstack([X, X[:3] + 0.1]), return_std=True)
         assert np.all(np.isfinite(mean) & (sd > 0.0)), (what, name)
+
+
+@pytest.mark.parametrize("seed", [3000057, 3000192])
+def test_laplaces_method_goes_beyond_the_searched_widths_for_a_mode(seed):
+    """Beside a far point the others are so close together that the best width is narrower than any that is searched."""
+    X, y, _, _ = problem(seed)
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    laplace, exact = (marginalise(X, y, kernel="rbf", standardise=False, method=m) for m in ("laplace", "quadrature"))
+    assert laplace.mean()["log_sigma"] < RBF(1.0).log_bounds(X)[0, 0]
+    assert laplace.log_evidence == pytest.approx(exact.log_evidence, abs=0.1)
