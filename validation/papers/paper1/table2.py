@@ -93,6 +93,8 @@ def cells(data: None, size: Size) -> list[Cell]:
                 }
                 if ALGORITHMS[name].column == SEARCHED:
                     settings["stages"] = STAGES
+                elif "-br-" in name:
+                    settings["stalled"] = "no minimum"
                 elif ALGORITHMS[name] not in LSSVM:
                     settings["sites"] = "all at once"  # of expectation propagation
                 key = f"{benchmark.name}.{name}.{number:02d}"
@@ -117,6 +119,8 @@ def compute(cell: Cell, data: None) -> CellResult:
     found = {**_scored(fitted, *test), "n_test": len(split.test)}
     if fitted.stages:
         found["stages"] = [_scored(stage, *test) for stage in fitted.stages]
+    if fitted.by_value is not None:
+        found["by_value"] = _scored(fitted.by_value, *test)
     return CellResult(found)
 
 
