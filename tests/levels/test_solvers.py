@@ -78,6 +78,7 @@ def test_solution_equals_the_dense_kkt_system(solve, kernel, y, gamma):
     solution = solve(kernel, X, y, gamma)
     scale = np.abs(y).max()
     np.testing.assert_allclose(solution.alpha, alpha, rtol=0, atol=1e-9 * np.abs(alpha).max())
+    assert isinstance(solution.intercept, float)
     assert solution.intercept == pytest.approx(b, abs=1e-9 * scale)
     f = kernel(X_NEW, X) @ solution.alpha + solution.intercept
     np.testing.assert_allclose(f, kernel(X_NEW, X) @ alpha + b, rtol=0, atol=1e-9 * scale)
@@ -90,6 +91,7 @@ def test_solution_equals_the_dense_kkt_system(solve, kernel, y, gamma):
 def test_conditions_for_optimality(solve, kernel, y, gamma):
     """Eq 2.18: Σα = 0, α = γe and y = wᵀφ + b + e with w = Σα_iφ(x_i)."""
     alpha, b = solve(kernel, X, y, gamma)[:2]
+    assert isinstance(b, float)
     e = y - (kernel(X) @ alpha + b)
     size = np.abs(alpha).max()
     assert abs(alpha.sum()) <= 1e-9 * N * size

@@ -460,6 +460,15 @@ def test_the_laplace_prior_removes_irrelevant_inputs_exactly(seed, removed):
     assert found.xi == pytest.approx((6 - removed) / found.eta.sum())
 
 
+def test_a_pruned_descent_that_is_cut_short_has_not_converged():
+    X, y = planted(80, 3)
+    objective = PressObjective(X, y, "press-laplace")
+    start = PressStart(ARD((1.5,) * 3), 1.0)
+    short, whole = (descend_with_pruning(objective, start, max_iter=limit) for limit in (1, 200))
+    assert not short.converged
+    assert whole.converged
+
+
 def test_sensitivity_at_zero_is_a_one_sided_difference():
     X, y, _ = problem(60)
     objective = PressObjective(X, y, "press-laplace")
