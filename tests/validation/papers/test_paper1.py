@@ -27,9 +27,9 @@ from validation.papers.paper1 import ep_gpc
 from validation.papers.paper1.algorithms import ALGORITHMS, LSSVM, OURS, STAGES, press_classifier
 from validation.papers.paper1.comparisons import compare, published_comparison, wilcoxon_p
 from validation.papers.paper1.published import COLUMNS, SECTION_3, SIGNIFICANCE, TABLE_1, TABLE_2
-from validation.papers.paper1.table2 import FIVE, STUDY, partition, rows_of, stages_of
+from validation.papers.paper1.table2 import FIVE, STUDY, WHOLE, partition, rows_of, stages_of
 from validation.papers.selection import selected
-from validation.registry import get_study, get_table
+from validation.registry import get_study, get_table, whole_study
 
 NAMES = tuple(a.name for a in LSSVM)
 GALLERY = FOLDER / "paper1-table2.json"
@@ -334,6 +334,22 @@ def test_sets_without_a_file_have_no_cells(monkeypatch):
     monkeypatch.delenv("BAYES_LSSVM_DATA", raising=False)
     rows_of.cache_clear()
     assert STUDY.cells(None, "full") == []
+
+
+def test_a_hundred_partitions_go_on_from_the_ten(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    arrays = {"X": rng.normal(size=(215, 5)), "y": np.where(rng.random(215) < 0.3, 1, -1)}
+    np.savez(tmp_path / "ida_thyroid.npz", train=np.arange(140)[None], test=np.arange(140, 215)[None], **arrays)
+    monkeypatch.setenv("BAYES_LSSVM_DATA", str(tmp_path))
+    rows_of.cache_clear()
+    ten, whole = STUDY.cells(None, "full"), WHOLE.cells(None, "full")
+    assert (len(ten), len(whole)) == (10 * len(ALGORITHMS), 100 * len(ALGORITHMS))
+    by_key = {cell.key: cell for cell in whole}
+    assert all(by_key[cell.key] == cell for cell in ten)  # what is stored of the ten counts
+    assert WHOLE.cells(None, "quick") == STUDY.cells(None, "quick")
+    assert whole_study("paper1-table2") is WHOLE
+    assert whole_study("paper0-table1") is get_study("paper0-table1")
+    rows_of.cache_clear()
 
 
 def test_published_partitions_come_first(tmp_path, monkeypatch):
