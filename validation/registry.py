@@ -40,6 +40,7 @@ TABLES: dict[str, str] = {
     "paper2-table2": "validation.papers.paper2.table2",
     "paper2-table3": "validation.papers.paper2.table3",
     "paper2-usps": "validation.papers.paper2.usps",
+    "paper2-usps-svm": "validation.papers.paper2.usps_svm",
     "paper4-ovarian": "validation.papers.paper4.ovarian",
     "paper4-dax": "validation.papers.paper4.dax",
 }
@@ -52,6 +53,12 @@ def get_study(name: str) -> Study:
     if name not in known:
         raise ValueError(f"There is no study {name!r}; there are {', '.join(known)}.")
     study: Study = import_module(known[name]).STUDY
+    return study
+
+
+def whole_study(name: str) -> Study:
+    """The study behind a table with all cells that it may have, of which by default only some are computed."""
+    study: Study = getattr(import_module(TABLES[name]), "WHOLE", None) or get_study(name)
     return study
 
 

@@ -259,6 +259,13 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
                 'model; kernel="linear" is the simpler way to have it.',
                 BayesLSSVMWarning,
             )
+        elif found.status == "stalled":
+            warn(
+                f"Stalled: no search by {self.criterion!r} ended at a minimum. The criterion still falls towards its "
+                "flat limit, a nearly constant kernel with a large γ, where rounding or the range of γ ended the "
+                'search. Compare criterion="press", kernel="linear" or one width for all inputs.',
+                BayesLSSVMWarning,
+            )
         rounding = found.press < _ROUNDING * found.baseline
         tiny = "as small as rounding allows, so the value of the criterion means nothing."
         if found.status == "interpolation":

@@ -23,7 +23,7 @@ from ..search.starts import spread_subset, starting_points
 from .criterion import LOG_2, PressEvaluation, PressObjective, sensitivities
 from .leave_one_out import LeaveOneOutSpectrum
 
-__all__ = ["PressOutcome", "PressStart", "descend", "search_box", "settled", "starts"]
+__all__ = ["PressOutcome", "PressStart", "descend", "fall_to_flat", "search_box", "settled", "starts"]
 
 _SIFTED = 300  # points on which starts are compared
 _GAMMAS = 40
@@ -35,6 +35,7 @@ _INSIDE = 1e-3  # units of log₂ from an edge of the box, farther than the diff
 _DIFFERENCE, _NEAR = 1e-4, 1e-3  # their step, and the longest step of Newton
 _FEW, _NEWTON_STEPS = 12, 2  # parameters for which the Hessian is worth its gradients
 _FLAT = 1e-4  # 1 − mean K(x, z)/mean K(x, x) below which a kernel is as good as constant or linear
+_STALLED = 0.1  # between 0, at a minimum, and 1, where the penalty alone is left; settled on simulated labels
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class PressOutcome:
     flat_limit : bool
         Whether a criterion with a penalty ran to where it has no minimum: a kernel that varies by less than 10⁻⁴ over
         the data, or γ at its lower end; for a penalty on the slope also a kernel that is zero between points.
+    stalled : bool
+        Whether a descent of criterion 15 ended on its way to the flat limit: see `fall_to_flat`.
     interpolates : bool
         Whether γ stands at the upper end of its range.
     n_evaluations : int
@@ -80,6 +83,7 @@ class PressOutcome:
     evaluation: PressEvaluation
     at_bound: tuple[str, ...]
     flat_limit: bool
+    stalled: bool
     interpolates: bool
     n_evaluations: int
     converged: bool
@@ -241,14 +245,17 @@ def descend(objective: PressObjective, start: PressStart, *, max_iter: int = 200
     found = climb(height, point_of(kernel, start.gamma, box), box, stop._replace(iterations=max_iter))
     log2_gamma = float(found.position[0])
     end, gamma = model_at(kernel, found.position)
+    evaluation = objective.evaluate(end, gamma, gradient=True)
+    flat = _is_flat(objective, end, at_lower_end=bool(np.isclose(log2_gamma, box[0, 0], atol=1e-6)))
     return PressOutcome(
         start=start,
         kernel=end,
         gamma=gamma,
         selected=np.ones(objective.X.shape[1], dtype=bool),
-        evaluation=objective.evaluate(end, gamma, gradient=True),
+        evaluation=evaluation,
         at_bound=tuple(compress(("gamma", *kernel.param_names), found.at_edge)),
-        flat_limit=_is_flat(objective, end, at_lower_end=bool(np.isclose(log2_gamma, box[0, 0], atol=1e-6))),
+        flat_limit=flat,
+        stalled=not flat and fall_to_flat(objective, end, evaluation) > _STALLED,
         interpolates=bool(np.isclose(log2_gamma, box[0, 1], atol=1e-6)),
         n_evaluations=found.n_evaluations,
         converged=found.converged,
@@ -267,6 +274,31 @@ def _is_flat(objective: PressObjective, kernel: Kernel, *, at_lower_end: bool) -
     if objective.criterion == "press-slope" and _apart(K):
         return True
     return at_lower_end or bool(1.0 - float(K.mean()) / float(np.diagonal(K).mean()) < _FLAT)
+
+
+def fall_to_flat(objective: PressObjective, kernel: Kernel, found: PressEvaluation) -> float:
+    """How fast criterion 15 falls towards its flat limit, of what its penalty alone falls by.
+
+    The way there is η → η/c² for all relevances, with γ → γc⁴, so that the quadratic terms of the kernel keep their
+    weight beside 1/γ. Along it ½d log Ω falls by 2d nats for each factor e of c. The share is 0 at a minimum, and 1
+    where PRESS has become level. In between a descent has stalled: it ran into the upper end of γ, or into rounding,
+    and its value says where that is and nothing of the data. 0 for other criteria.
+
+    Parameters
+    ----------
+    objective : PressObjective
+    kernel : Kernel
+    found : PressEvaluation
+        The criterion there, with its gradient.
+    """
+    power = sensitivities(kernel).power
+    if objective.criterion != "press-br" or not power.any():
+        return 0.0
+    assert found.gradient is not None
+    regularised = power != 0.0
+    along = np.divide(-2.0, power, out=np.zeros_like(power), where=regularised)  # of log₂ θ, a factor 2 of c
+    slope = 4.0 * float(found.gradient[0]) + float(found.gradient[1:] @ along)
+    return -slope / (2.0 * LOG_2 * float(regularised.sum()))
 
 
 def _apart(K: Array) -> bool:

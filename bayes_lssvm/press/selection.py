@@ -12,7 +12,9 @@ the model tends to a linear one (or, with γ growing faster, to polynomials of h
 penalty to −∞, by d nats for each factor e. A descent that ends with a kernel that varies by less than 10⁻⁴ over the
 data has found no minimum, nor has one that ends with γ → 0. It is chosen only if its PRESS alone is no worse than
 that of the minima inside, or if there are none, and `status` then says "flat limit": the data do not ask for a kernel
-of finite width. Such a result is usable too; it is a linear model to four digits, as a rule.
+of finite width. Such a result is usable too; it is a linear model to four digits, as a rule. A descent of eq 15 that
+stalls on its way there (`descent.fall_to_flat`) has found no minimum either. It is chosen only where no descent ends at
+a minimum and none at the limit has less PRESS, and `status` then says "stalled".
 """
 
 from __future__ import annotations
@@ -63,8 +65,8 @@ class PressSelection:
     xi, zeta : float
         ξ_eff and ζ_eff (section 2.2); ξ_eff is zero without a penalty.
     status : str
-        "interior"; "flat limit" (the module's docstring); "interpolation" where γ is at the upper end of its range; "no
-        signal" where ½ℓ log(baseline/press) is below 2 nats.
+        "interior"; "flat limit" and "stalled" (the module's docstring); "interpolation" where γ is at the upper end of
+        its range; "no signal" where ½ℓ log(baseline/press) is below 2 nats.
     at_bound : tuple of str
         Parameters at an edge of the searched box.
     converged : bool
@@ -182,9 +184,9 @@ def _warn_of_ties(objective: PressObjective, ends: list[PressOutcome]) -> None:
         return -0.5 * objective.n * float(np.log(value)) if objective.criterion == "press" else -value
 
     best = ends[0]
-    if best.flat_limit:
+    if best.flat_limit or best.stalled:
         return
-    inside = [end for end in ends if not end.flat_limit]
+    inside = [end for end in ends if not (end.flat_limit or end.stalled)]
     tied = [Candidate(objective.X[:, e.selected], e.kernel, e.gamma, nats(e.evaluation.value)) for e in inside]
     warn_of_ties(objective.y, tied)
     own = objective if best.selected.all() else replace(objective, X=objective.X[:, best.selected])
@@ -235,7 +237,8 @@ def _widened(outcome: PressOutcome, varies: AnyArray) -> PressOutcome:
 def _best(objective: PressObjective, outcomes: list[PressOutcome]) -> int:
     """The least value of those inside; an outcome at the flat limit must have no more PRESS than that one.
 
-    At the limit the value says where the box ends and nothing else, so that those outcomes are compared by PRESS.
+    At the limit, and where a descent stalls on its way there, the value says where the box ends and nothing else. So
+    outcomes at the limit are compared by PRESS, and stalled ones too, which count where none is inside.
     """
     n, d = objective.X.shape
 
@@ -247,8 +250,8 @@ def _best(objective: PressObjective, outcomes: list[PressOutcome]) -> int:
         # relevances, zeros included, with ξ integrated out
         return 0.5 * n * float(np.log(found.press)) + d * float(np.log(found.penalty))
 
-    inside = [i for i, o in enumerate(outcomes) if not o.flat_limit]
-    limits = [i for i, o in enumerate(outcomes) if o.flat_limit]
+    inside = [i for i, o in enumerate(outcomes) if not (o.flat_limit or o.stalled)]
+    limits = [i for i, o in enumerate(outcomes) if o.flat_limit or (o.stalled and not inside)]
     flattest = min(limits, key=lambda i: outcomes[i].evaluation.press, default=None)
     if not inside:
         assert flattest is not None
@@ -269,6 +272,8 @@ def _selection(objective: PressObjective, outcomes: list[PressOutcome], best: Pr
     status = "interior"
     if best.flat_limit:
         status = "flat limit"
+    elif best.stalled:
+        status = "stalled"
     elif best.interpolates:
         status = "interpolation"
     gain = 0.5 * objective.n * float(np.log(baseline / evaluation.press))

@@ -21,7 +21,7 @@ from validation.harness.store import CellStore
 from validation.papers.files import write_table
 from validation.papers.selection import selected, with_failures
 from validation.papers.text import as_text
-from validation.registry import TABLES, chosen, get_study, get_table
+from validation.registry import TABLES, chosen, get_study, get_table, whole_study
 
 from .parser import Parser
 from .tables import make_pages
@@ -52,7 +52,12 @@ def parser() -> argparse.ArgumentParser:
     add("--output", type=Path, default=Path("output"), metavar="FOLDER", help="folder to write to (default: output)")
     add("--sets", nargs="+", default=[], metavar="NAME", help="only these data sets")
     add("--algorithms", nargs="+", default=[], metavar="NAME", help="these algorithms alone")
-    add("--randomisations", type=int, metavar="N", help="only the first N randomisations")
+    add(
+        "--randomisations",
+        type=int,
+        metavar="N",
+        help="the first N (paper1-table2 has 100, ten by default)",
+    )
     add("--pages", action="store_true", help="make the pages of these tables afterwards")
     return command
 
@@ -66,7 +71,8 @@ def selection(options: argparse.Namespace, size: Size) -> tuple[tuple[Study, ...
     names = chosen(options.tables, TABLES, "table")
     parts, remarks = [], []
     for name in names:
-        part = selected(get_study(name), tuple(options.sets), options.randomisations, tuple(options.algorithms))
+        study = get_study(name) if options.randomisations is None else whole_study(name)
+        part = selected(study, tuple(options.sets), options.randomisations, tuple(options.algorithms))
         try:
             cells = part.cells(None, size)
         except ValueError as error:
@@ -103,11 +109,11 @@ def reproduce(part: Study, size: Size, options: argparse.Namespace) -> StudyResu
     cells = options.output / "cells"
     if options.fresh:
         set_aside(part, size, cells)
-    elif (before := stored(get_study(part.name), size=size, folder=cells)) is not None:
+    elif (before := stored(whole_study(part.name), size=size, folder=cells)) is not None:
         print(f"{part.name}: {len(before.cells)} finished cells are kept in {before.folder}.", file=sys.stderr)
     result = run(part, None, size=size, folder=cells, jobs=options.jobs, scheduler=options.scheduler)
     failed = [finished for finished in result.cells if finished.error is not None]
-    everything = stored(get_study(part.name), size=size, folder=cells)
+    everything = stored(whole_study(part.name), size=size, folder=cells)
     shown = result if everything is None else with_failures(everything, failed)
     table = get_table(shown)
     make = getattr(import_module(TABLES[part.name]), "statistics", None)

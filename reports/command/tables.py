@@ -20,7 +20,7 @@ from reports.pages import reproduction as overview
 from validation.harness import Size, StudyResult, stored
 from validation.papers import ReproducedTable
 from validation.papers.selection import largest
-from validation.registry import TABLES, chosen, get_study, get_table
+from validation.registry import TABLES, chosen, get_table, whole_study
 
 from . import gallery
 
@@ -30,7 +30,7 @@ INTRODUCTION = "Tables of the five source texts computed again, with the verdict
 
 def computed(cells: Path, size: Size | None) -> list[tuple[ReproducedTable, StudyResult]]:
     """Tables with what has been computed of them, at this size or at the largest of which something is there."""
-    studies = map(get_study, TABLES)
+    studies = map(whole_study, TABLES)
     results = [largest(s, cells) if size is None else stored(s, size=size, folder=cells) for s in studies]
     return [(get_table(result), result) for result in results if result is not None]
 

@@ -412,6 +412,15 @@ def test_search_starts_from_the_present_parameters_within_bounds(kernel, points)
     assert np.all((starts >= bounds[:, 0]) & (starts <= bounds[:, 1]))
 
 
+def test_scales_start_at_widths_that_suit_standardised_inputs():
+    """Distances of standardised points grow as √d, and so do the spherical kernels that a search starts at."""
+    rng = np.random.default_rng(0)
+    by_d = {d: np.exp(ARD((1.0,) * d).starting_points(rng.normal(size=(20, d)))[1:]) for d in (2, 8, 50)}
+    for d, widths in by_d.items():
+        np.testing.assert_allclose(widths, widths[:, :1] * np.ones(d), rtol=1e-12)
+        np.testing.assert_allclose(widths[:, 0] / np.sqrt(d), by_d[2][:, 0] / np.sqrt(2.0), rtol=1e-12)
+
+
 # ---------------------------------------------------------------------------------------------------- algebra
 
 

@@ -139,6 +139,11 @@ def test_5_2_is_5_3_times_a_constant_of_the_data(name, ripley_standardised):
     assert result.log_evidence - result.log_eq_5_3 == pytest.approx(dropped, abs=1e-8)
 
 
+def test_two_widths_are_those_of_log_mu_and_log_zeta():
+    assert as_prior_sd((2.0, 5.0)) == (2.0, 5.0)
+    assert as_prior_sd(3.0) == (3.0, 3.0)
+
+
 @pytest.mark.parametrize(("name", "ranks"), [("linear", (2, 3, 100, 249)), ("poly 3", (9, 40, 249))])
 def test_5_3_does_not_depend_on_the_rank(name, ranks, ripley_standardised):
     """Printed with any N_eff that holds the nonzero eigenvalues, 5.3 is the rank-free form."""

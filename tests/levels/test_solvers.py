@@ -78,6 +78,7 @@ def test_solution_equals_the_dense_kkt_system(solve, kernel, y, gamma):
     solution = solve(kernel, X, y, gamma)
     scale = np.abs(y).max()
     np.testing.assert_allclose(solution.alpha, alpha, rtol=0, atol=1e-9 * np.abs(alpha).max())
+    assert type(solution.intercept) is float
     assert solution.intercept == pytest.approx(b, abs=1e-9 * scale)
     f = kernel(X_NEW, X) @ solution.alpha + solution.intercept
     np.testing.assert_allclose(f, kernel(X_NEW, X) @ alpha + b, rtol=0, atol=1e-9 * scale)
@@ -90,6 +91,7 @@ def test_solution_equals_the_dense_kkt_system(solve, kernel, y, gamma):
 def test_conditions_for_optimality(solve, kernel, y, gamma):
     """Eq 2.18: Σα = 0, α = γe and y = wᵀφ + b + e with w = Σα_iφ(x_i)."""
     alpha, b = solve(kernel, X, y, gamma)[:2]
+    assert type(b) is float
     e = y - (kernel(X) @ alpha + b)
     size = np.abs(alpha).max()
     assert abs(alpha.sum()) <= 1e-9 * N * size
@@ -107,6 +109,7 @@ def test_dual_solution_is_the_primal_one(solve, kernel, y, gamma):
         features, targets = kernel.feature_map(X[rows]), y[rows]
         primal = PrimalPosterior.fit(features, targets, mu=2.0, zeta=2.0 * gamma)
         alpha, b = solve(kernel, X[rows], targets, gamma)[:2]
+        assert type(b) is float
         np.testing.assert_allclose(features.T @ alpha, primal.w, rtol=0, atol=1e-9 * np.abs(primal.w).max())
         assert b == pytest.approx(primal.b, abs=1e-9 * np.abs(y).max())
 

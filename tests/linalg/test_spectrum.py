@@ -92,6 +92,17 @@ def test_rank_counts_the_eigenvalues_above_rounding(name, rank):
     assert CentredSpectrum.from_kernel_matrix(MATRICES[name], TARGETS["labels"]).rank == rank
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", ["rbf", "linear, rank 3", "product"])
+def test_norm_and_means_are_those_of_the_matrix(name, weighted):
+    """What sets the scale of rounding, and what a new point is centred with."""
+    K, w = MATRICES[name], np.random.default_rng(3).uniform(0.2, 3.0, N)
+    spectrum = CentredSpectrum.from_kernel_matrix(K, TARGETS["real"], w if weighted else None)
+    shares = w / w.sum() if weighted else np.full(N, 1.0 / N)
+    assert spectrum.kernel_norm == pytest.approx(np.linalg.norm(K) * (w.max() if weighted else 1.0), rel=1e-12)
+    np.testing.assert_allclose(spectrum.kernel_means, K @ shares, rtol=1e-12)
+
+
 @pytest.mark.parametrize("n", [3, 4])
 @both_reductions
 def test_the_smallest_data_sets(reduction, n):

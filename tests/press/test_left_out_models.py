@@ -68,7 +68,9 @@ def test_a_block_of_all_single_rows_is_leave_one_out():
     np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("n", "coverage"), [(19, 0.9), (20, 0.9), (9, 0.9), (39, 0.95), (100, 0.5), (7, 0.75)])
+@pytest.mark.parametrize(
+    ("n", "coverage"), [(19, 0.9), (20, 0.9), (9, 0.9), (39, 0.95), (100, 0.5), (5000, 0.9), (7, 0.75)]
+)
 def test_jackknife_plus_is_what_its_authors_define(n, coverage):
     """Eq 1.5 with q⁺ the ⌈(1−α)(n+1)⌉-th smallest value, and q⁻ of the values as minus q⁺ of minus the values."""
     rng = np.random.default_rng(n)

@@ -13,13 +13,13 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from bayes_lssvm import LSSVC, NotPositiveSemidefiniteError
-from bayes_lssvm.base.errors import ConstantFeatureWarning, NoSignalWarning
+from bayes_lssvm import LSSVC, BayesianLSSVC, NotPositiveSemidefiniteError
+from bayes_lssvm.base.errors import BayesLSSVMWarning, ConstantFeatureWarning, NoSignalWarning
 from bayes_lssvm.kernels import ARD, MLP, RBF, Linear, Polynomial
 from bayes_lssvm.levels.logistic_map import label_log_odds
 from bayes_lssvm.press.criterion import CRITERIA, PressObjective, sensitivities
 from bayes_lssvm.press.derivative import press_derivative
-from bayes_lssvm.press.descent import PressStart, descend, starts
+from bayes_lssvm.press.descent import PressStart, descend, fall_to_flat, starts
 from bayes_lssvm.press.evidence import determination, optimise_xi_zeta
 from bayes_lssvm.press.leave_one_out import LeaveOneOutSpectrum, leave_one_out
 from bayes_lssvm.press.pruning import descend_with_pruning, press_sensitivity
@@ -325,6 +325,69 @@ def test_selection_ends_at_a_minimum(name, criterion):
     assert found.n_evaluations == sum(o.n_evaluations for o in found.outcomes)
 
 
+def coded(n, d, seed):
+    """Labels of inputs that are codes 0 to 3, of which two pairs and one alone matter."""
+    rng = np.random.default_rng([seed, n, d])
+    rng.normal(size=(n, d))  # the draws of the problems on which the limit of `stalled` was settled
+    X = rng.integers(0, 4, size=(n, d)).astype(float)
+    f = 3.0 * ((X[:, 0] == 2) & (X[:, 1] != 0)) + 2.0 * (X[:, 2] == X[:, 3]) + X[:, 4]
+    y = np.where(f + rng.normal(0.0, 0.7, n) > np.median(f), 1.0, -1.0)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def test_a_stalled_descent_is_no_minimum():
+    """One descent runs into the end of γ with the least value of all; two others end at a minimum, which is chosen."""
+    X, y = coded(150, 8, 23)
+    found = select_by_press(ARD((8**0.5,) * 8), X, y, criterion="press-br", n_restarts=2, seed=23, progress=False)
+    objective = PressObjective(X, y, "press-br")
+    falls = [fall_to_flat(objective, o.kernel, o.evaluation) for o in found.outcomes]
+    stalled = [o for o in found.outcomes if o.stalled]
+    inside = [o for o in found.outcomes if not (o.stalled or o.flat_limit)]
+    assert stalled
+    assert inside
+    for outcome, fall in zip(found.outcomes, falls, strict=True):
+        assert outcome.stalled == (not outcome.flat_limit and fall > 0.1)
+        if outcome in inside:
+            assert abs(fall) < 0.01
+    least = min(stalled, key=lambda o: o.evaluation.value)
+    assert least.evaluation.value < min(o.evaluation.value for o in inside) - 30.0
+    assert least.evaluation.press > 1.3 * min(o.evaluation.press for o in inside)
+    assert found.status == "interior"
+    assert found.value == min(o.evaluation.value for o in inside)
+
+
+@pytest.mark.parametrize("name", ["rbf", "ard", "poly3", "sum"])
+def test_the_fall_to_the_flat_limit_is_that_of_the_criterion(name):
+    """By differences of the criterion along η/c², γc⁴; its penalty alone falls by 2d nats for a factor e of c."""
+    X, y, _ = problem()
+    kernel, step = KERNELS[name], 1e-5
+    objective = PressObjective(X, y, "press-br")
+    power = sensitivities(kernel).power
+
+    def at(log_c):
+        moved = kernel.log_params + log_c * np.array([-2.0 / p if p else 0.0 for p in power])
+        return objective.evaluate(kernel.with_log_params(moved), GAMMA * np.exp(4.0 * log_c))
+
+    slope = (at(step).value - at(-step).value) / (2.0 * step)
+    penalty = 0.5 * np.count_nonzero(power) * np.log(at(step).penalty / at(-step).penalty) / (2.0 * step)
+    assert penalty == pytest.approx(-2.0 * np.count_nonzero(power), rel=1e-6)
+    evaluation = objective.evaluate(kernel, GAMMA, gradient=True)
+    assert fall_to_flat(objective, kernel, evaluation) == pytest.approx(slope / penalty, rel=1e-5)
+    plain = PressObjective(X, y, "press")
+    assert fall_to_flat(plain, kernel, plain.evaluate(kernel, GAMMA, gradient=True)) == 0.0
+
+
+def test_where_every_descent_stalls_the_least_press_is_chosen():
+    X, y = coded(160, 8, 40)
+    found = select_by_press(ARD((8**0.5,) * 8), X, y, criterion="press-br", n_restarts=2, seed=40, progress=False)
+    assert all(o.stalled or o.flat_limit for o in found.outcomes)
+    assert found.status == "stalled"
+    assert found.press == min(o.evaluation.press for o in found.outcomes)
+    model = BayesianLSSVC(ARD((8**0.5,) * 8), criterion="press-br", standardise=False, random_state=40)
+    with pytest.warns(BayesLSSVMWarning, match="Stalled: no search by 'press-br' ended at a minimum"):
+        model.fit(X, y)
+
+
 def test_a_fit_that_is_level_at_each_point_has_no_slope_to_penalise():
     """Points far apart in units of the kernel: Ω is zero, and such an end is no minimum."""
     X, y = planted(40, 3)
@@ -395,6 +458,15 @@ def test_the_laplace_prior_removes_irrelevant_inputs_exactly(seed, removed):
     np.testing.assert_allclose(sensitivity[found.selected], threshold, rtol=1e-2)
     assert np.all(sensitivity[~found.selected] <= threshold)
     assert found.xi == pytest.approx((6 - removed) / found.eta.sum())
+
+
+def test_a_pruned_descent_that_is_cut_short_has_not_converged():
+    X, y = planted(80, 3)
+    objective = PressObjective(X, y, "press-laplace")
+    start = PressStart(ARD((1.5,) * 3), 1.0)
+    short, whole = (descend_with_pruning(objective, start, max_iter=limit) for limit in (1, 200))
+    assert not short.converged
+    assert whole.converged
 
 
 def test_sensitivity_at_zero_is_a_one_sided_difference():

@@ -19,17 +19,18 @@ from reports.command.gallery import FOLDER
 from reports.frame.html import as_html, draw
 from reports.frame.write import read_result
 from reports.pages.paper1_table2 import descents_table, ends_table, page, z_table
-from reports.pages.paper1_table2.sentences import comparisons, significant
+from reports.pages.paper1_table2.sentences import comparisons, significant, stalled_sentence
+from tests.press.test_press import coded
 from validation.expectation_propagation import expectation_propagation
 from validation.harness import FinishedCell, StudyResult, run
 from validation.harness.splits import random_split, seed_of
 from validation.papers.paper1 import ep_gpc
-from validation.papers.paper1.algorithms import ALGORITHMS, LSSVM, OURS, STAGES, press_classifier
+from validation.papers.paper1.algorithms import ALGORITHMS, LSSVM, OURS, STAGES, least_value, press_classifier
 from validation.papers.paper1.comparisons import compare, published_comparison, wilcoxon_p
 from validation.papers.paper1.published import COLUMNS, SECTION_3, SIGNIFICANCE, TABLE_1, TABLE_2
-from validation.papers.paper1.table2 import FIVE, STUDY, partition, rows_of, stages_of
+from validation.papers.paper1.table2 import FIVE, STUDY, WHOLE, partition, rows_of, stages_of
 from validation.papers.selection import selected
-from validation.registry import get_study, get_table
+from validation.registry import get_study, get_table, whole_study
 
 NAMES = tuple(a.name for a in LSSVM)
 GALLERY = FOLDER / "paper1-table2.json"
@@ -336,6 +337,22 @@ def test_sets_without_a_file_have_no_cells(monkeypatch):
     assert STUDY.cells(None, "full") == []
 
 
+def test_a_hundred_partitions_go_on_from_the_ten(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    arrays = {"X": rng.normal(size=(215, 5)), "y": np.where(rng.random(215) < 0.3, 1, -1)}
+    np.savez(tmp_path / "ida_thyroid.npz", train=np.arange(140)[None], test=np.arange(140, 215)[None], **arrays)
+    monkeypatch.setenv("BAYES_LSSVM_DATA", str(tmp_path))
+    rows_of.cache_clear()
+    ten, whole = STUDY.cells(None, "full"), WHOLE.cells(None, "full")
+    assert (len(ten), len(whole)) == (10 * len(ALGORITHMS), 100 * len(ALGORITHMS))
+    by_key = {cell.key: cell for cell in whole}
+    assert all(by_key[cell.key] == cell for cell in ten)  # what is stored of the ten counts
+    assert WHOLE.cells(None, "quick") == STUDY.cells(None, "quick")
+    assert whole_study("paper1-table2") is WHOLE
+    assert whole_study("paper0-table1") is get_study("paper0-table1")
+    rows_of.cache_clear()
+
+
 def test_published_partitions_come_first(tmp_path, monkeypatch):
     """A file in the benchmark's format with one partition: the next ones are drawn at random."""
     rng = np.random.default_rng(0)
@@ -422,6 +439,32 @@ def test_several_descents_stand_beside_one(several, toy):
     alone = replace(several, cells=tuple(bare))
     assert descents_table(alone) is None
     assert "One from" not in get_table(alone).entry("Heart", "ARD LSSVM").why.sentence
+
+
+def test_the_page_says_what_the_rule_against_stalled_descents_changes(toy):
+    assert toy.cells
+    with_rule = [f for f in toy.cells if f.cell.settings.get("stalled") == "no minimum"]
+    assert {f.cell.settings["algorithm"] for f in with_rule} == {"lssvm-br-rbf", "lssvm-br-ard"}
+    said = stalled_sentence(toy)
+    assert said.endswith(f"is no minimum in {len(with_rule)} cells; that changes no choice there.")
+    one = with_rule[0]
+    changed = replace(one, values={**one.values, "error": 5.8, "by_value": {"error": 8.7}})
+    posed = replace(toy, cells=tuple(changed if f is one else f for f in toy.cells))
+    assert "chosen in 1 of them, with 8.70 % errors instead of 5.80 % there." in stalled_sentence(posed)
+    others = replace(toy, cells=tuple(f for f in toy.cells if f not in with_rule))
+    assert stalled_sentence(others) == ""
+
+
+def test_what_is_chosen_by_value_alone_is_scored_beside_a_stalled_descent():
+    """Simulated codes on which one descent stalls below a minimum; the classifiers of both choices differ."""
+    X, y = coded(150, 8, 23)
+    found = select_by_press(ARD((8**0.5,) * 8), X, y, criterion="press-br", n_restarts=2, seed=23, progress=False)
+    other = least_value(found)
+    assert other.stalled
+    assert other.evaluation.value < found.value - 30.0
+    assert other.evaluation.press > found.press
+    kept = replace(found, outcomes=tuple(o for o in found.outcomes if not o.stalled))
+    assert least_value(kept) is None
 
 
 def test_the_page_says_what_the_paper_says_and_what_is_found(several, toy):

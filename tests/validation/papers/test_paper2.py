@@ -15,6 +15,7 @@ from bayes_lssvm.multiclass import MulticlassLSSVC, code_book, couple_pairwise
 from reports.pages import paper2_table2 as page2
 from reports.pages import paper2_table3 as page3
 from reports.pages import paper2_usps as page_usps
+from reports.pages import paper2_usps_svm as page_usps_svm
 from validation.harness import run
 from validation.harness.splits import seed_of
 from validation.papers.paper2 import data as paper2_data
@@ -22,10 +23,11 @@ from validation.papers.paper2 import orders as paper2_orders
 from validation.papers.paper2 import table2 as paper2_table2
 from validation.papers.paper2 import table3 as paper2_table3
 from validation.papers.paper2 import usps as paper2_usps
+from validation.papers.paper2 import usps_svm as paper2_usps_svm
 from validation.papers.paper2.algorithms import decode, designable, fit_lssvm, fit_svm, scored
-from validation.papers.paper2.orders import MOC_ORDERS, other_orders
+from validation.papers.paper2.orders import MOC_ORDERS, orders_of, other_orders
 from validation.papers.paper2.reasons import SUPPORT, reason
-from validation.papers.paper2.svm import CrossValidatedSVC
+from validation.papers.paper2.svm import CrossValidatedSVC, fit_at
 from validation.papers.paper2.table2_published import CODINGS, TABLE_II, read
 from validation.papers.paper2.table3_published import TABLE_III
 from validation.papers.table import Published, Reason
@@ -121,14 +123,34 @@ def test_other_orders_are_scored_on_the_same_parts():
     def fit(order):
         return fit_lssvm(part.X_train, part.y_train, 0, kernel="linear", coding="moc", order=order)
 
-    found = other_orders(part, fit, ("hamming",))
+    found = other_orders(part, fit, ("hamming",), orders_of(3, 0))
     assert [one["order"] for one in found] == [["1", "0", "2"], ["2", "1", "0"]]
     # the same as renaming the classes before the design
     renamed = np.array([1, 0, 2])
     plain = fit_lssvm(part.X_train, renamed[part.y_train], 0, kernel="linear", coding="moc").predict(part.X_test)
     assert found[0]["hamming"] == scored(plain, renamed[part.y_test], part.classes)["hamming"]["accuracy"]
     lacking = part._replace(y_train=np.minimum(part.y_train, 1))
-    assert other_orders(lacking, fit, ("hamming",)) == []
+    assert other_orders(lacking, fit, ("hamming",), orders_of(3, 0)) == []
+
+
+def test_orders_of_many_classes_are_drawn_once_and_for_led_alone():
+    drawn = orders_of(10, 12)
+    assert len(set(drawn)) == 12
+    assert drawn[:5] == orders_of(10, 5)
+    assert all(sorted(order) == list(range(10)) for order in drawn)
+    assert orders_of(6, 0) == ()
+    asked = {c.settings["data"] for c in paper2_table3.STUDY.cells(None, "full") if "drawn_orders" in c.settings}
+    assert asked == {"led"}
+    accuracies = np.arange(40.0, 52.0)
+    orders = {f"order {k}": {"bayes": accuracy} for k, accuracy in enumerate(accuracies)}
+    key, open_ = ("led", "linear", "bayes", "moc"), Reason("Open.")
+    said = reason(None, key, Published(49.6, 1.0), orders, open_)
+    assert said.test == SUPPORT
+    assert said.sentence.endswith(
+        "Over 12 orders drawn at random it is 40.0 to 51.0 %, with a median of 45.5; 10 of them are below the paper's "
+        "49.6."
+    )
+    assert reason(None, key, Published(60.0, 1.0), orders, open_).test == ""
 
 
 # --- decodings -------------------------------------------------------------------------------------------------------
@@ -340,6 +362,55 @@ def test_digits_are_those_of_the_estimator(toys):
     assert shown.absent == ("The size 'toy' takes scikit-learn's digits in place of usps.",)
     assert shown.entry("three", "Bayes").mean == pytest.approx(100.0 * model.score(data.X_test, data.y_test))
     assert {shown.verdict(entry) for entry in shown.entries} == {"ours alone"}
+
+
+@pytest.fixture(scope="module")
+def svms(tmp_path_factory):
+    return run(paper2_usps_svm.STUDY, None, size="toy", folder=tmp_path_factory.mktemp("svms"), progress=False)
+
+
+@quiet
+def test_digits_with_svms_are_those_of_table_3s_members(svms):
+    digits = paper2_usps.digits("three")
+    seed = svms.cells[0].cell.seed % 2**32
+    model = MulticlassLSSVC(
+        coding="ovo", decoding="hamming", member=CrossValidatedSVC("rbf", random_state=seed), standardise=True
+    )
+    model.fit(digits.X_train, digits.y_train)
+    shown = paper2_usps_svm.table(svms)
+    assert shown.entry("three", "Hamming").mean == pytest.approx(100.0 * model.score(digits.X_test, digits.y_test))
+    assert shown.absent == ("The size 'toy' takes scikit-learn's digits in place of usps.",)
+    assert paper2_usps_svm.scores(replace(svms, cells=svms.cells[:2])) == {}
+    assert paper2_usps_svm.published("hinge").mean == 94.0
+    for finished, (first, second) in zip(svms.cells, ((0, 1), (0, 2), (1, 2)), strict=True):
+        assert (finished.cell.settings["first"], finished.cell.settings["second"]) == (first, second)
+
+
+def test_times_of_both_kinds_of_member_are_means_over_members(svms):
+    times = [f.values["seconds"] for f in svms.cells]
+    assert all(t["SVM"]["design"] >= t["SVM"]["training"] >= 0.0 for t in times)  # seventy fits and more against one
+    found = paper2_usps_svm.mean_seconds(svms)
+    assert found["LS-SVM"]["training"] == pytest.approx(np.mean([t["LS-SVM"]["training"] for t in times]))
+    assert set(found["SVM"]) == {"design", "training", "evaluation"}
+    made = {"SVM": {"design": 9.0, "training": 4.0, "evaluation": 1.0}, "LS-SVM": {"training": 2.0, "evaluation": 4.0}}
+    posed = replace(svms, cells=tuple(replace(f, values={**f.values, "seconds": made}) for f in svms.cells))
+    page = page_usps_svm.page(posed)
+    assert page.findings[-1] == (
+        "Training an SVM takes 2 times as long as solving an LS-SVM, and evaluating it 0.25 times as long; in the "
+        "paper 13 and 0.47 times."
+    )
+    rows = {row.label: row.cells for row in page.sections[0].tables[0].rows}
+    assert rows["LS-SVM"] == ("–", "2", "4", "7670", "31", "59")
+
+
+def test_a_fit_at_chosen_parameters_is_the_designed_one():
+    digits = paper2_usps.digits("three")
+    rows = digits.y_train < 2
+    X, y = digits.X_train[rows], np.where(digits.y_train[rows] == 1, 1, -1)
+    member = CrossValidatedSVC("rbf").fit(X, y)
+    again = fit_at(X, y, member.C_, member.sigma_)
+    np.testing.assert_allclose(again.dual_coef_, member.svc_.dual_coef_, rtol=1e-6)
+    np.testing.assert_array_equal(again.support_, member.svc_.support_)
 
 
 def test_pages(toys):

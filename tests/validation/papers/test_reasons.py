@@ -74,6 +74,7 @@ OPEN = [
     ("paper2-table3", "der", "rbf", "ova", ("hamming",), rule("hamming-strict")),
     ("paper2-table3", "iri", "linear", "ova", ("hamming",), rule("hamming-first")),
     ("paper2-table3", "iri", "linear", "ecoc", ("hamming",), rule("hamming-strict")),
+    ("paper2-table3", "led", "linear", "moc", ("hamming",), order(*"1082694573")),
     ("paper2-table3", "nth", "linear", "moc", ("hamming",), order("2", "1", "3")),
     ("paper2-table3", "nth", "linear", "moc", ("hinge",), order("3", "2", "1")),
     ("paper2-table3", "veh", "linear", "moc", ("hamming", "hinge"), order("opel", "saab", "van", "bus")),

@@ -10,6 +10,9 @@ The paper gives no starting point and no limit of its scaled conjugate gradients
 took is not known. One column is ours: PRESS alone with the elliptical kernel at the end of the first descent, which
 starts at the best spherical kernel. It was added after the table had been seen, with stages of that descent, to tell
 how much of the over-fitting is due to searching far, and for the least of several minima.
+
+A descent of criterion 15 that stalls on its way to the flat limit is no minimum. That rule was made on simulated labels
+(`bayes_lssvm.press.descent.fall_to_flat`) after the table had been seen; what is chosen without it is scored beside it.
 """
 
 from __future__ import annotations
@@ -52,11 +55,14 @@ class Fitted:
         How the training went; what JSON can hold.
     stages : tuple of Fitted
         The classifiers along the first of several descents, with `iterations` in `about`, None for its end, the last.
+    by_value : Fitted, optional
+        The one whose descent has the least value of criterion 15, where that is another because the descent stalled.
     """
 
     predict: Callable[[Array], Prediction]
     about: dict[str, Any]
     stages: tuple[Fitted, ...] = ()
+    by_value: Fitted | None = None
 
     def __call__(self, X: Array) -> Prediction:
         """Predictions of the rows of X."""
@@ -102,9 +108,23 @@ def press_classifier(criterion: str, *, elliptical: bool, staged: bool = False) 
         train = _Training(scaled, Z[:, found.selected], y, found.selected)
         chosen = train.fitted(found.kernel, found.gamma)
         about = {**_about(found, len(y)), "loo_error": chosen.about["loo_error"]}
-        return Fitted(chosen.predict, about, train.stages(criterion, found.outcomes[0]) if staged else ())
+        stages = train.stages(criterion, found.outcomes[0]) if staged else ()
+        least = least_value(found)
+        other = None if least is None else train.fitted(least.kernel, least.gamma)
+        return Fitted(chosen.predict, about, stages, other)
 
     return fit
+
+
+def least_value(found: PressSelection) -> PressOutcome | None:
+    """The choice if descents that stall counted as minima; None where it is the choice that was made."""
+    inside = [o for o in found.outcomes if not o.flat_limit]
+    best = min(inside, key=lambda o: o.evaluation.value, default=None)
+    if best is None or not best.stalled:
+        return None
+    flattest = min((o.evaluation.press for o in found.outcomes if o.flat_limit), default=np.inf)
+    chosen = best.gamma == found.gamma and best.kernel == found.kernel
+    return None if chosen or flattest <= best.evaluation.press else best
 
 
 class _Training(NamedTuple):
@@ -145,6 +165,7 @@ def _about(found: PressSelection, n: int) -> dict[str, Any]:
     return {
         "status": found.status,
         "flat_limit": chosen.flat_limit,
+        "stalled": sum(o.stalled for o in found.outcomes),
         "mean_square": 2.0 * found.press / n,
         "gamma": found.gamma,
         "eta": found.eta,

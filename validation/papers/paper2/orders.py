@@ -2,7 +2,8 @@
 
 Minimal output coding depends on this order: two bits set three or four classes apart by two of their three
 dichotomies, so there are three different codes. The tables take the order of `paper2.data`; the other two codes are
-scored beside it, on the same parts.
+scored beside it, on the same parts. More classes have too many orders to try: where a cell's settings ask for
+`drawn_orders`, that many are drawn at random, the same ones for every part.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .data import Parts, parts
 
 # Entry i is the place of class i in the code book. Each order leaves out another dichotomy than the sorted one does.
 MOC_ORDERS: dict[int, tuple[tuple[int, ...], ...]] = {3: ((1, 0, 2), (2, 1, 0)), 4: ((0, 1, 3, 2), (0, 3, 2, 1))}
+_SEED = 20021115  # of drawn orders
 
 
 def design(fit: Callable[..., Fitted], decodings: Collection[str], cell: Cell, data: None) -> CellResult:
@@ -32,16 +34,30 @@ def design(fit: Callable[..., Fitted], decodings: Collection[str], cell: Cell, d
     decoded = fitted.predict(part.X_test)
     values: dict[str, Any] = dict(scored(decoded, part.y_test, part.classes))
     if s["coding"] == "moc":
-        values["orders"] = other_orders(part, lambda order: fit(order=order), decodings)
+        tried = orders_of(len(part.names), s.get("drawn_orders", 0))
+        values["orders"] = other_orders(part, lambda order: fit(order=order), decodings, tried)
     unseen = [name for number, name in enumerate(part.names) if number not in part.y_train]
     left_out = [*unseen, *(part.names[number] for number in fitted.left_out)]
     return CellResult({**values, "ties": decoded.ties, "left_out": left_out, **fitted.facts})
 
 
-def other_orders(part: Parts, fit: Callable[[AnyArray], Fitted], decodings: Collection[str]) -> list[dict[str, Any]]:
-    """Accuracies of minimal output coding by the other orders of the classes.
+def orders_of(n_classes: int, drawn: int) -> tuple[tuple[int, ...], ...]:
+    """Other orders than the sorted one: all that give another code, or beyond four classes as many as are drawn."""
+    if n_classes in MOC_ORDERS:
+        return MOC_ORDERS[n_classes]
+    rng = np.random.default_rng([_SEED, n_classes])
+    return tuple(tuple(rng.permutation(n_classes).tolist()) for _ in range(drawn))
 
-    Empty beyond four classes, and where the training part lacks a class.
+
+def other_orders(
+    part: Parts,
+    fit: Callable[[AnyArray], Fitted],
+    decodings: Collection[str],
+    orders: Collection[tuple[int, ...]],
+) -> list[dict[str, Any]]:
+    """Accuracies of minimal output coding by other orders of the classes.
+
+    Empty where the training part lacks a class.
 
     Parameters
     ----------
@@ -50,11 +66,13 @@ def other_orders(part: Parts, fit: Callable[[AnyArray], Fitted], decodings: Coll
         Designs a classifier on the training part with the classes at these places.
     decodings : collection of str
         Whose accuracies are wanted.
+    orders : collection of tuple of int
+        As `orders_of` has them.
     """
     if len(np.unique(part.y_train)) < len(part.names):
         return []
     found = []
-    for order in MOC_ORDERS.get(len(part.names), ()):
+    for order in orders:
         scores = scored(fit(np.array(order)).predict(part.X_test), part.y_test, part.classes)
         accuracies = {decoding: scores[decoding]["accuracy"] for decoding in decodings}
         found.append({"order": [part.names[order.index(place)] for place in range(len(order))], **accuracies})
@@ -62,7 +80,7 @@ def other_orders(part: Parts, fit: Callable[[AnyArray], Fitted], decodings: Coll
 
 
 def moc_orders(result: StudyResult, name: str, kernel: str, decodings: Collection[str]) -> dict[str, dict[str, float]]:
-    """Mean accuracies of minimal output coding by order and decoding; empty beyond four classes."""
+    """Mean accuracies of minimal output coding by order and decoding; empty where no other order was tried."""
     found: dict[str, list[dict[str, Any]]] = {}
     for finished in result.cells:
         s = finished.cell.settings

@@ -95,6 +95,12 @@ class CrossValidatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(int)])
 
 
+def fit_at(X: Array, y: AnyArray, C: float, sigma: float) -> SVC:
+    """The SVM with RBF kernel exp(−‖x − z‖²/σ²) at a given C and σ: what is left once both are chosen."""
+    gram = np.exp(-euclidean_distances(X, X, squared=True) / sigma**2)
+    return SVC(C=C, kernel="precomputed").fit(gram, y)
+
+
 def _right(gram: Array, y: AnyArray, folds: list[tuple[AnyArray, AnyArray]], C: float) -> int:
     """How many held-out rows are classified rightly."""
     right = 0

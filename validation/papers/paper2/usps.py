@@ -32,7 +32,7 @@ from ..table import Entry, Published, ReproducedTable, table_study
 from .algorithms import Decoded, decode, scored
 
 DECODINGS = {"hamming": "Hamming", "bayes": "Bayes"}
-_ROWS = 2007
+TEST_ROWS = 2007
 PRINTED = {"hamming": 95.2, "bayes": 94.7}
 """Paper 2, page 57: test set performances of LS-SVMs with 1vs1 coding on usps, in %. It prints no spread."""
 WITHIN = 0.7
@@ -145,7 +145,7 @@ def scores(result: StudyResult) -> dict[str, dict[str, float]]:
 def published(decoding: str) -> Published:
     """The paper's figure with the binomial standard error of 2007 test rows, as it prints none."""
     p = PRINTED[decoding]
-    return Published(p, math.sqrt(p * (100.0 - p) / _ROWS), "se")
+    return Published(p, math.sqrt(p * (100.0 - p) / TEST_ROWS), "se")
 
 
 def table(result: StudyResult) -> ReproducedTable:
