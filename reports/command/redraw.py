@@ -41,10 +41,11 @@ def redrawn(folder: Path) -> Iterator[tuple[Page, str]]:
 
 
 def _described(result: StudyResult) -> StudyResult:
-    """The result with its study's present words for data of its own; which data they are has not changed."""
-    if result.data is not None or "data" not in result.provenance:
-        return result
-    return replace(result, provenance={**result.provenance, "data": get_study(result.study).own_data})
+    """The result with its study's present title and words for data of its own; what was computed has not changed."""
+    study = get_study(result.study)
+    if result.data is None and "data" in result.provenance:
+        result = replace(result, provenance={**result.provenance, "data": study.own_data})
+    return replace(result, title=study.title)
 
 
 def _record(path: Path) -> dict[str, Any] | None:
