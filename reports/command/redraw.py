@@ -34,7 +34,9 @@ def redrawn(folder: Path) -> Iterator[tuple[Page, str]]:
                 yield page_of(_described(read_result(path))), record["command"]
             except FileNotFoundError as error:  # data that are not shipped
                 print(f"{record['file']} stays as it is: {error}", file=sys.stderr)
-    tables = {record["study"]: read_result(path) for path, record in records.items() if record["study"] in TABLES}
+    tables = {
+        record["study"]: _described(read_result(path)) for path, record in records.items() if record["study"] in TABLES
+    }
     if any(record["study"] == REPRODUCTION for record in records.values()):
         everything = [(get_table(tables[name]), tables[name]) for name in TABLES if name in tables]
         yield overview.page(everything, overview.names_of(everything)), "make reproduce"

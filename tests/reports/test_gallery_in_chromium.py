@@ -76,6 +76,6 @@ def test_the_probe_finds_what_is_wrong(tmp_path):
     with Browser(tmp_path / "profile") as browser:
         browser.open(page.as_uri())
         found = browser.run(PROBE.replace("DARK", "false"))
-    assert found["faint"] == ["2.85: faint", "3.95: through"]
+    assert found["faint"] == ["2.85: faint", "4.47: through"]
     assert (found["read"], found["broken"], len(found["wide"])) == (4, 1, 1)
     assert found["scroll"] > 0
