@@ -84,8 +84,8 @@ def field(result):
     for j, method in enumerate(methods):
         if method in titles:
             row = (KEY, "", titles[method])
-            yield *row, "rank, log loss", np.mean(rankdata(losses, axis=1)[:, j])
-            yield *row, "rank, accuracy", np.mean(rankdata(-right, axis=1)[:, j])
+            yield *row, "rank", np.mean(rankdata(losses, axis=1)[:, j])
+            yield *row, "rank, acc.", np.mean(rankdata(-right, axis=1)[:, j])
             yield *row, "log loss", np.prod(losses[:, j]) ** (1.0 / len(sets))
             yield *row, "% correct", right[:, j].mean()
             yield *row, "Brier", table("brier")[:, j].mean()

@@ -60,24 +60,14 @@ def key_table(field: Field) -> Table:
             f"{np.median(field.figures('seconds', method)):.2g}",
         )
         rows.append(Row(title(method), cells))
-    header = (
-        "",
-        "rank, log loss",
-        "log loss",
-        "rank, accuracy",
-        "% correct",
-        "Brier",
-        "ECE",
-        "worse than base rate",
-        "seconds",
-    )
+    header = ("", "rank", "log loss", "rank, acc.", "% correct", "Brier", "ECE", "> base", "time, s")
     return Table(
         f"Methods over {len(field.sets)} data sets",
         header,
         tuple(rows),
-        "Average ranks over sets in log loss and in accuracy, 1 the best. Log loss: geometric mean over sets; "
-        "accuracy, Brier score and ECE: means. Worse than base rate: the number of sets on which always predicting "
-        "the classes' shares in the training part has a smaller log loss. Seconds: median over sets of a fit with its "
+        "Average ranks over sets in log loss and in accuracy (acc.), 1 the best. Log loss: geometric mean over sets; "
+        "accuracy, Brier score and ECE: means. “> base”: the number of sets on which always predicting the classes' "
+        "shares in the training part has a smaller log loss. Time: median seconds over sets of a fit with its "
         "predictions, on one thread of a computer that was doing other work too.",
     )
 
