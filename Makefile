@@ -35,7 +35,7 @@ JOBS ?= 2
 help:
 	@echo "make report     the report on Ripley's data: section 7.1 and four studies as HTML pages (about 4 minutes)"
 	@echo "                other studies or your data: make report ARGS='--study evidence --data my.csv --target label'"
-	@echo "make reproduce  the papers' tables, ours beside theirs (hours; ARGS=--quick for minutes, TABLES=paper0-table1)"
+	@echo "make reproduce  the papers' tables computed again (hours; ARGS=--quick for minutes, TABLES=paper0-table1)"
 	@echo "make test       run the tests (a few minutes)"
 	@echo "make test-slow  run the tests that need longer"
 	@echo "make fuzz       thousands of hostile files and data (hours; FUZZ=5 for less, SEED=7 for other cases)"

@@ -34,17 +34,20 @@ def redrawn(folder: Path) -> Iterator[tuple[Page, str]]:
                 yield page_of(_described(read_result(path))), record["command"]
             except FileNotFoundError as error:  # data that are not shipped
                 print(f"{record['file']} stays as it is: {error}", file=sys.stderr)
-    tables = {record["study"]: read_result(path) for path, record in records.items() if record["study"] in TABLES}
+    tables = {
+        record["study"]: _described(read_result(path)) for path, record in records.items() if record["study"] in TABLES
+    }
     if any(record["study"] == REPRODUCTION for record in records.values()):
         everything = [(get_table(tables[name]), tables[name]) for name in TABLES if name in tables]
         yield overview.page(everything, overview.names_of(everything)), "make reproduce"
 
 
 def _described(result: StudyResult) -> StudyResult:
-    """The result with its study's present words for data of its own; which data they are has not changed."""
-    if result.data is not None or "data" not in result.provenance:
-        return result
-    return replace(result, provenance={**result.provenance, "data": get_study(result.study).own_data})
+    """The result with its study's present title and words for data of its own; what was computed has not changed."""
+    study = get_study(result.study)
+    if result.data is None and "data" in result.provenance:
+        result = replace(result, provenance={**result.provenance, "data": study.own_data})
+    return replace(result, title=study.title)
 
 
 def _record(path: Path) -> dict[str, Any] | None:

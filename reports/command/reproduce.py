@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
     command = Parser(
         prog=f"python -m reports {NAME}",
-        description="Compute tables of the papers again, ours beside theirs.",
+        description="Compute the papers' tables again and compare the numbers with the printed ones.",
         epilog=f"Tables: {', '.join(TABLES)}. Finished cells are kept, so an interrupted command continues where "
         "it stopped.",
     )

@@ -24,7 +24,7 @@ from validation.registry import TABLES, chosen, get_table, whole_study
 
 from . import gallery
 
-TITLE = "The papers' tables, ours beside theirs"
+TITLE = "The papers' tables computed again"
 INTRODUCTION = "Tables of the five source texts computed again, with the verdict on every entry."
 
 

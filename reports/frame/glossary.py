@@ -152,6 +152,11 @@ def marked(text: str, set_low: Callable[[str], Markup]) -> Markup:
     return Markup("").join([*parts, set_low(text[end:])])
 
 
+def papers_of(title: str) -> list[tuple[str, str]]:
+    """The papers that a title names, with what they are."""
+    return [(word, WORDS[word]) for word in WORDS if re.fullmatch(r"paper \d", word) and word in title.lower()]
+
+
 def _link(word: str, set_low: Callable[[str], Markup]) -> Markup:
     return Markup(f'<a class="term" href="#word-{_NUMBERS[word]}" title="{escape(WORDS[word])}">{set_low(word)}</a>')
 

@@ -26,9 +26,9 @@ from reports.draw.style import address, as_png, as_svg
 
 from .answer import SIGNS
 from .diagnostics import FEW_ROWS, cells_table, diagnostics, provenance_rows, warnings_of
-from .glossary import entries, marked
+from .glossary import entries, marked, papers_of
 from .page import Live, Page, Picture, Table
-from .words import slug
+from .words import data_name, slug
 
 TEMPLATES = Path(__file__).parent / "templates"
 WIDE_CELL = 26
@@ -135,6 +135,7 @@ def environment() -> Environment:
     engine.filters["csv"] = as_csv
     engine.filters["filename"] = slug
     engine.filters["wordy"] = wordy
+    engine.filters["data_name"] = data_name
     return engine
 
 
@@ -164,6 +165,7 @@ def as_html(page: Page, images: dict[str, Image], *, command: str, record: str, 
         result=page.result,
         script=None if page.live is None else Script.of(page.live),
         sign=SIGNS[page.badge],
+        papers=papers_of(page.title),
         images=images,
         command=command,
         record=record,

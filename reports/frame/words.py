@@ -8,7 +8,21 @@ from collections.abc import Sequence
 
 NONE = "–"
 """Stands where there is no number."""
+_SIGNED_ZERO = re.compile(r"(?<![\d.e])[+-](?=0(?:\.0+)?(?![\d.e]))")
 DATA_NAMES = {"ripley": "Ripley's data", "hea": "heart data", "pid": "Pima diabetes data", "cra": "crabs data"}
+
+SET_NAMES = {
+    "bld": "liver", "cra": "crabs", "gcr": "German credit", "hea": "heart", "ion": "ionosphere", "pid": "Pima diabetes",
+    "rsy": "Ripley", "snr": "sonar", "tit": "Titanic", "wbc": "breast cancer", "bal": "balance", "der": "dermatology",
+    "gla": "glass", "iri": "iris", "led": "LED display", "nth": "thyroid", "ssd": "soybean", "veh": "vehicles",
+    "win": "wine", "usps": "digits",
+}  # fmt: skip
+"""Data sets that the papers' tables know by three letters, as short as labels of a figure must be."""
+
+
+def spelled(name: str) -> str:
+    """A data set of the papers with its code, for figures, where no glossary is at hand: "liver (bld)"."""
+    return f"{SET_NAMES[name]} ({name})" if name in SET_NAMES else name
 
 
 def data_name(name: str) -> str:
@@ -17,8 +31,8 @@ def data_name(name: str) -> str:
 
 
 def minus(text: str) -> str:
-    """A number with a true minus sign."""
-    return text.replace("-", "−")
+    """A number with a true minus sign; what rounds to zero has no sign."""
+    return _SIGNED_ZERO.sub("", text).replace("-", "−")
 
 
 def number(value: float | None, form: str = ".4g") -> str:

@@ -11,7 +11,7 @@ from reports.draw.thumbnail import bars
 from reports.frame.answer import Answer, State
 from reports.frame.index import TABLES_HEADING
 from reports.frame.page import Page, Picture, Row, Section, Table
-from reports.frame.words import NONE, number
+from reports.frame.words import NONE, SET_NAMES, number
 from validation.harness import StudyResult
 from validation.harness.scores import Gain
 from validation.papers.paper0.section_3_2 import GP_ROWS, OURS, Compared, compared, overall
@@ -23,18 +23,20 @@ MEASURES = {
     "accuracy": ("accuracy", "% of the test rows", ".1f"),
 }
 INTRODUCTION = (
-    "Section 3.2 of paper 0 gives the LS-SVM class probabilities, the moderated output, and names other ways to them: "
-    "Platt's sigmoid, Mukherjee's densities of leave-one-out outputs, (1 + z)/2, a softmax function, a precision for "
-    "each class, and a bias term that is moved (Evgeniou et al.). It compares none. Here all read the same LS-SVMs on "
-    "the sets of its Table 1, beside a Gaussian process classifier with a Bernoulli likelihood."
+    "Section 3.2 of paper 0 gives the LS-SVM class probabilities, the moderated output, and names other ways to get "
+    "them: Platt's sigmoid, Mukherjee's densities of leave-one-out outputs, (1 + z)/2, a softmax function, a "
+    "precision for each class, and a bias term that is moved (Evgeniou et al.). It compares none of them. Here all "
+    "are computed from the same LS-SVMs on the sets of its Table 1, and compared with a Gaussian process classifier "
+    "(Bernoulli likelihood)."
 )
 METHODS = (
-    "Each randomisation of Table 1 has one LS-SVM, with σ, μ and ζ at the maximum of the evidence (5.2). Read-outs get "
-    "its outputs; those that are fitted are fitted to exact leave-one-out outputs of the training rows. No test row "
-    "comes into a read-out.",
-    "(1 + z)/2 is cut at 1/(N + 2) from 0 and 1. Densities are Gaussian kernel estimates with Scott's width. The bias "
-    "is moved to where most left-out labels are right. The Gaussian process is fitted by expectation propagation, up "
-    f"to {GP_ROWS} training rows.",
+    "Each randomisation of Table 1 has one LS-SVM, with σ, μ and ζ at the maximum of the evidence (5.2). A read-out "
+    "turns its outputs into probabilities or labels; one that has to be fitted is fitted to exact leave-one-out "
+    "outputs of the training rows. No read-out sees a test row. “Two variances” has a precision for each class; "
+    "“library” is the map that `BayesianLSSVC` has by default.",
+    "(1 + z)/2 is kept at least 1/(N + 2) away from 0 and 1. Densities are Gaussian kernel estimates with Scott's "
+    "width. The bias is moved to where most left-out labels are right. The Gaussian process is fitted by expectation "
+    f"propagation, up to {GP_ROWS} training rows.",
     "The gain is the read-out's score minus the moderated output's, signed so that positive is better. Within a set "
     "its error is over randomisations, which share rows, so that errors for new data are larger; over sets it is the "
     "standard error of the sets' mean gains.",
@@ -88,15 +90,17 @@ def answer(found: Mapping[str, Mapping[str, Compared]]) -> Answer:
     verdict = f"A rival's log score is clearly better than the moderated output's on {len(better)} of {len(found)} sets"
     if clear:
         largest = max(clear, key=lambda one: clear[one])
-        verdict += f", by up to {clear[largest]:.2f} nats a row ({largest[1]}, {largest[0]})"
+        verdict += f", by up to {clear[largest]:.2f} nats a row ({largest[1]}, {SET_NAMES.get(largest[0], largest[0])})"
     points = []
     for way in (way for way in ("Platt", "two variances") if way in ways):
         more, less = (len(clearly(found, way, sign)) for sign in (1.0, -1.0))
-        said = f"clearly better on {more} and clearly worse on {less} of {len(found)} sets"
-        points.append(f"{way}: {said if more or less else f'no clear difference on any of {len(found)} sets'}.")
+        said = f"no clear difference on any of {len(found)} sets"
+        if more or less:
+            said = f"clearly better on {more} and clearly worse on {less} of {len(found)} sets"
+        points.append(f"{way[0].upper() + way[1:]}: {said}.")
     gains = overall(found)
     best = max(gains, key=lambda way: gains[way].mean)
-    points.append(f"The largest mean gain over the sets is that of {best}: {shown(gains[best])} nats a row.")
+    points.append(f"The largest mean gain over the sets is {best}'s: {shown(gains[best])} nats a row.")
     return Answer(badge(list(clear.values())), f"{verdict}.", tuple(points), RULE)
 
 
@@ -114,7 +118,7 @@ def findings(found: Mapping[str, Mapping[str, Compared]], gains: Mapping[str, Ma
     for measure, by_way in gains.items():
         word, unit, form = MEASURES[measure]
         clear = [f"{way} {shown(gain, form)}" for way, gain in by_way.items() if gain.clear]
-        listed = "; ".join(clear) if clear else "nothing is clear"
+        listed = "; ".join(clear) if clear else "none"
         said.append(f"Gains over the moderated output in {word} ({unit}), those beyond two standard errors: {listed}.")
     return tuple(said)
 
@@ -170,7 +174,8 @@ def picture(found: Mapping[str, Mapping[str, Compared]]) -> Picture:
         "gains",
         figure,
         f"Mean gains in log score over the moderated output: {words}.",
-        "A dot is a data set: blue clearly better, red clearly worse, pale neither. A bar is the mean over the sets.",
+        "Each dot is a data set. Blue: clearly better than the moderated output; orange: clearly worse; pale: no clear "
+        "difference. The bar is the mean over the sets.",
     )
 
 

@@ -65,7 +65,7 @@ def page(result: StudyResult) -> Page:
             "For each data set two panels over the number of landmarks: the evidence with landmarks and its lower "
             "bound, which approach the exact evidence, and the log loss, which reaches the exact model's earlier.",
             "Upper row: log evidence minus that of the exact model; the bound (squares) never lies above zero, at the "
-            "same σ. Lower row: log loss on new rows; the dotted line is the exact model.",
+            "same σ. Lower row: log loss on new rows; the dotted line and the grey band are the exact model.",
         )
         sections.append(Section("How many landmarks are enough", tables=(landmark_table(learned),)))
     if grown:

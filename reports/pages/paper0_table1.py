@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from reports.draw.style import BLACK, BLUE, GREEN, ORANGE, PALE, PURPLE, VERMILION, new_figure
 from reports.frame.index import TABLES_HEADING
 from reports.frame.page import Page, Picture, Row, Section, Table
-from reports.frame.words import number
+from reports.frame.words import number, spelled
 from validation.harness import StudyResult
 from validation.papers.paper0.algorithms import NO_REPEATS
 from validation.papers.paper0.published import AVERAGE_RANKS, AVERAGES, COLUMNS, SIGN_TEST, SIZES
@@ -137,7 +137,7 @@ def _sonar(shown: ReproducedTable) -> tuple[str, ...]:
     low, high = min(e.distance for e in entries), max(e.distance for e in entries)
     words = f"{low:.1f} to {high:.1f}" if len(entries) > 1 else f"{low:.1f}"
     known = why("paper0-table1", "snr", "")
-    return (f"On snr our accuracies lie {words} of the paper's standard deviations above its own. {known}",)
+    return (f"On snr our accuracies lie {words} of the paper's standard deviations above its own. {known.sentence}",)
 
 
 def _repeats(result: StudyResult) -> tuple[str, ...]:
@@ -296,7 +296,7 @@ def _figure(scores: Scores, columns: list[str]) -> Figure:
                 style: dict[str, Any] = {"color": COLOURS[j % len(COLOURS)], "marker": SHAPES[j % len(SHAPES)]}
                 label = columns[j] if place == 0 else None
                 axes.plot(value - top, place + offset, linestyle="", markersize=5, label=label, **style)
-        axes.set_yticks(range(len(rows)), rows)
+        axes.set_yticks(range(len(rows)), [spelled(row) for row in rows])
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlabel("log score − the best of the set (nats)")
         axes.grid(axis="y", color=PALE)

@@ -12,7 +12,7 @@ import numpy as np
 from reports.draw.style import BLUE, GREEN, GREY, PURPLE, VERMILION, new_figure
 from reports.frame.index import TABLES_HEADING
 from reports.frame.page import Page, Picture, Row, Section, Table
-from reports.frame.words import NONE, joined
+from reports.frame.words import NONE, joined, spelled
 from validation.harness import StudyResult
 from validation.papers.paper2.data import CODING_NAMES, KERNEL_NAMES, KERNELS, SETS, column, scores_of
 from validation.papers.paper2.orders import moc_orders
@@ -83,9 +83,9 @@ def worse_point(shown: ReproducedTable) -> tuple[str, ...]:
     worse = [e for e in shown.entries if shown.verdict(e) == "worse"]
     if not worse:
         return ()
-    sets = joined(list(dict.fromkeys(e.row for e in worse)))
+    sets = joined([spelled(row) for row in dict.fromkeys(e.row for e in worse)])
     codings = joined(list(dict.fromkeys(e.column.split()[-1] for e in worse)))
-    return (f"All entries that are worse are of the data {sets}, with the coding {codings}.",)
+    return (f"All entries that are worse belong to the data {sets} and the coding {codings}.",)
 
 
 def gain_points(result: StudyResult, decodings: Mapping[str, str], second: str) -> tuple[str, ...]:
@@ -193,7 +193,7 @@ def decodings_picture(result: StudyResult, decodings: Mapping[str, str]) -> Pict
                 style: dict[str, Any] = {"marker": SHAPES[coding], "color": COLOURS[coding], "linestyle": ""}
                 panel.plot([b[key] - a[key] for _, key in keys], rows, label=CODING_NAMES[coding], **style)
             panel.set_title(f"{KERNEL_NAMES[kernel]} kernel", loc="left")
-            panel.set_yticks(range(len(names)), names)
+            panel.set_yticks(range(len(names)), [spelled(name) for name in names])
             panel.set_ylim(len(names) - 0.4, -0.6)
         figure.supxlabel(f"accuracy of {decodings[second]} − {decodings[first]} decoding (points)", fontsize=9.5)
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper right", ncols=4)

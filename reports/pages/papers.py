@@ -18,7 +18,7 @@ from reports.draw.style import BLUE, GREEN, GREY, PALE, VERMILION, new_figure
 from reports.draw.thumbnail import bars, stacked
 from reports.frame.answer import Answer, State
 from reports.frame.page import Mosaic, Picture, Row, Square, Table, plain_label
-from reports.frame.words import NONE, slug
+from reports.frame.words import NONE, slug, spelled
 from validation.papers.table import Entry, Published, ReproducedTable, Verdict
 
 MARKS: dict[Verdict, str] = {"reproduced": "=", "better": "▲", "worse": "▼", "ours alone": "", "not computed": ""}
@@ -208,7 +208,7 @@ def mosaic(table: ReproducedTable, section: str) -> Mosaic | None:
     rows = [r for r in table.rows if any(_printed(table.entry(r, c)) for c in columns)]
     if not columns:
         return None
-    places = tuple((r, tuple(_square(table, table.entry(r, c)) for c in columns)) for r in rows)
+    places = tuple((spelled(r), tuple(_square(table, table.entry(r, c)) for c in columns)) for r in rows)
     return Mosaic(table.source, section, tuple(columns), places)
 
 
@@ -306,6 +306,6 @@ def _panel(panel: Axes, table: ReproducedTable, rows: Sequence[str], column: str
         verdict = table.verdict(entry)
         style: dict[str, Any] = {"color": COLOURS.get(verdict, GREY), "marker": SHAPES.get(verdict, "s")}
         panel.plot(entry.mean - entry.published.mean, place, linestyle="", markersize=6, **style)
-    panel.set_yticks(range(len(rows)), [plain_label(name) for name in rows])
+    panel.set_yticks(range(len(rows)), [plain_label(spelled(name)) for name in rows])
     panel.set_ylim(len(rows) - 0.4, -0.6)  # the first row on top
     panel.set_title(plain_label(column), loc="left")

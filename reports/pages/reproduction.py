@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from .papers import (
     verdict_sentences,
 )
 
-TITLE = "Reproduction: the papers' tables, ours beside theirs"
+TITLE = "Reproduction: the papers' tables computed again"
 INTRODUCTION = (
     "Every table of the five source texts that can be computed again, entry by entry: reproduced where our mean lies "
     "within two of the paper's standard deviations (or within two standard errors of the difference, where the paper "
@@ -41,6 +42,7 @@ METHODS = (
     "different random partitions differ by chance alone; the paper's standard deviation over its partitions is "
     "the scale of comparison, and is itself estimated from ten.",
 )
+_MOST_COLUMNS = 10  # side by side
 _SHOWN: tuple[Verdict, ...] = ("reproduced", "better", "worse")
 _ALL: tuple[Verdict, ...] = (*_SHOWN, "ours alone", "not computed")
 
@@ -81,9 +83,23 @@ def page(found: Sequence[tuple[ReproducedTable, StudyResult]], missing: Sequence
 
 def _section(table: ReproducedTable) -> Section:
     differences = differences_table(table)
-    shown = (comparison_table(table),) if differences is None else (comparison_table(table), differences)
+    shown = _narrow(table)
+    shown = shown if differences is None else (*shown, differences)
     note = f"The page {table.name} has the figures, statistics and methods of this table."
     return Section(table.title, (*verdict_sentences(table), note), shown)
+
+
+def _narrow(table: ReproducedTable) -> tuple[Table, ...]:
+    """Our numbers above the paper's; where there are many columns a table for each kernel, their first word."""
+    if len(table.columns) <= _MOST_COLUMNS:
+        return (comparison_table(table),)
+    kernels: dict[str, list[str]] = {}
+    for column in table.columns:
+        kernels.setdefault(column.split()[0], []).append(column)
+    return tuple(
+        comparison_table(replace(table, columns=tuple(own)), title=f"{table.source}, {kernel}: {table.measure}")
+        for kernel, own in kernels.items()
+    )
 
 
 def _counts_table(tables: Sequence[ReproducedTable], missing: Sequence[str]) -> Table:

@@ -28,10 +28,10 @@ INTRODUCTION = (
 )
 METHODS = (
     f"Sets of paper 1 with at most {MOST_ROWS} training rows, with the benchmark's partitions where they are at hand. "
-    "Inputs are standardised by training rows, no test row comes into a choice, and the label is the sign.",
+    "Inputs are standardised by training rows, no choice sees a test row, and the label is the sign.",
     "Criteria with a penalty are descended from the starts of `select_by_press` with one restart. The evidence (5.2) "
     "is climbed once, from the best spherical kernel.",
-    "A gain is the test error by PRESS alone minus that of the way, in points. Within a set its error is over "
+    "A gain is the test error by PRESS alone minus that of the other method, in points. Within a set its error is over "
     "partitions, which share rows, so that errors for new data are larger; over sets it is the standard error of the "
     "sets' mean gains.",
 )
@@ -95,9 +95,12 @@ def answer(found: Mapping[str, Mapping[str, Compared]], gains: Mapping[str, Gain
     verdict = f"No proposal of section 4 is clearly better than the paper's Gaussian prior on any of {len(found)} sets."
     if better:
         verdict = f"Clearly better than the paper's Gaussian prior on some of {len(found)} sets: {', '.join(better)}."
-    points = [f"{way}: clearly better on {more} sets and clearly worse on {less}." for way, (more, less) in won.items()]
+    points = [
+        f"{way[0].upper() + way[1:]}: clearly better on {more} of {len(found)} sets and clearly worse on {less}."
+        for way, (more, less) in won.items()
+    ]
     best = max(gains, key=lambda way: gains[way].mean)
-    last = f"The largest mean gain over PRESS alone is that of {best}: {shown(gains[best])} points."
+    last = f"The largest mean gain over PRESS alone is the {best}'s: {shown(gains[best])} points."
     return Answer(badge(won), verdict, (*points[:1], points[-1], last), RULE)
 
 
@@ -174,7 +177,8 @@ def picture(found: Mapping[str, Mapping[str, Compared]], gains: Mapping[str, Gai
         "gains",
         figure,
         f"Mean gains over PRESS alone in points of test error: {words}.",
-        "A dot is a data set: blue clearly better, red clearly worse, pale neither. A bar is the mean over the sets.",
+        "Each dot is a data set. Blue: clearly better than PRESS alone; orange: clearly worse; pale: no clear "
+        "difference. The bar is the mean over the sets.",
     )
 
 

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -200,3 +201,32 @@ def test_colours_have_the_contrast_that_wcag_asks_for(scheme):
     for text, ground in pairs:
         assert contrast(found[text], found[ground]) >= 4.5, (text, ground)
     assert contrast(found["focus"], found["paper"]) >= 3.0
+
+
+def test_squares_of_a_mosaic_can_be_read():
+    """White marks on colours of their own, in both schemes; squares that were not computed have the pages' colours."""
+    css = (TEMPLATES / "base.html.j2").read_text(encoding="utf-8")
+    grounds = re.findall(r"mosaic-key span\)\.\w+ \{ background: (#[0-9a-f]{6}); color: #fff; \}", css)
+    assert len(grounds) == 3
+    for ground in grounds:
+        assert contrast("#ffffff", ground) >= 4.5, ground
+
+
+def explorer_palettes():
+    """The colours of the explorer: light, and the two places that make it dark."""
+    css = (Path(explorer.__file__).parent / "explorer.css").read_text(encoding="utf-8")
+    blocks = re.findall(r"\.explorer \{ (--x-ink.*?)\}", css, re.DOTALL)
+    light, by_scheme, by_choice = (dict(re.findall(r"--x-([\w-]+): (#[0-9a-f]{6})", block)) for block in blocks)
+    return {"light": light, "dark, by scheme": by_scheme, "dark, by choice": by_choice}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark, by scheme", "dark, by choice"])
+def test_colours_of_the_explorer_have_the_contrast_that_wcag_asks_for(scheme):
+    """4.5 for letters; 3 for lines and bars, which its tables name beside each other (WCAG 2, 1.4.11)."""
+    found = explorer_palettes()[scheme]
+    for text in ("ink", "soft"):
+        for ground in ("panel", "faint"):
+            assert contrast(found[text], found[ground]) >= 4.5, (text, ground)
+    assert contrast(found["panel"], found["ink"]) >= 4.5  # the button that is pressed
+    for line in ("exact", "mackay", "hessian", "laplace", "importance", "gain"):
+        assert contrast(found[line], found["panel"]) >= 3.0, line

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -102,6 +103,8 @@ def drawn_page(result):
 def test_pages_are_drawn_again_from_their_records(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(STUDIES, "drawn", "nowhere")
     monkeypatch.setattr("reports.command.redraw.page_of", drawn_page)
+    study = SimpleNamespace(title="Title of drawn", own_data="")
+    monkeypatch.setattr("reports.command.redraw.get_study", lambda name: study)
     write_page(drawn_page(page_for("drawn", RIPLEY).result), tmp_path, command="make <it>")
     write_index(tmp_path, title="T", introduction="I")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
@@ -112,6 +115,9 @@ def test_pages_are_drawn_again_from_their_records(tmp_path, monkeypatch, capsys)
     for path, content in before.items():
         assert path.name == "index.html" or path.read_bytes() == content, path.name
     assert (tmp_path / "index.html").is_file()
+    study.title = "The study has another title now"
+    assert main(["--redraw", "--output", str(tmp_path)]) == 0
+    assert "The study has another title now: Ripley" in (tmp_path / "drawn-ripley.html").read_text(encoding="utf-8")
 
 
 def test_there_must_be_records_to_draw(tmp_path, capsys):

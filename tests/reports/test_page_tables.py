@@ -289,7 +289,7 @@ def test_error_bars_of_the_gallery():
                     counted, far = counted + 1, max(far, abs(z))
             worst = max(worst, far)
             words = {"collapsed": "collapsed NUTS", "weight-space": "weight-space NUTS", "gp": "GP NUTS"}[program]
-            row = cells["Distances of sampled figures from quadrature", "", f"{label}: {words}"]
+            row = cells["Distances of sampled numbers from quadrature", "", f"{label}: {words}"]
             assert abs(float(row["farthest (s.e.)"]) - far) < 0.06 + 2e-3 * far  # six digits are stored
             assert agrees(row["least ESS"], cell.values["min_ess"])
             assert agrees(row["rows"], cell.values["n_rows"])

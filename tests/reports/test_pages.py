@@ -24,10 +24,11 @@ from reports.command.plan import make_plan
 from reports.draw.style import as_png, as_svg, new_figure
 from reports.frame.answer import Answer
 from reports.frame.diagnostics import diagnostics, warnings_of
-from reports.frame.html import draw, symbols
+from reports.frame.glossary import WORDS
+from reports.frame.html import as_html, draw, symbols
 from reports.frame.index import groups, write_index
 from reports.frame.page import Page, Picture, Row, Section, Table, plain_label
-from reports.frame.words import joined, number
+from reports.frame.words import SET_NAMES, joined, minus, number, spelled
 from reports.frame.write import read_result, stem, write_page
 from reports.pages import PAGES
 from validation.harness import Cell, Check, FinishedCell, StudyResult
@@ -491,6 +492,24 @@ def test_figures_are_embedded_at_their_size_and_written_beside_the_page(tmp_path
     (image,) = page.images
     with Image.open(tmp_path / "out" / "figures" / "evidence-mine" / "line.png") as drawn:
         assert (int(image["width"]), int(image["height"])) == drawn.size == (360, 240)
+
+
+def test_what_rounds_to_zero_has_no_sign():
+    assert [number(v, "+.1f") for v in (-0.04, 0.04, -0.06, 0.06)] == ["0.0", "0.0", "−0.1", "+0.1"]
+    assert minus("-0.00 ± 0.01, -0.3, -0.05, +0, 1e-05, 2-0") == "0.00 ± 0.01, −0.3, −0.05, 0, 1e−05, 2−0"
+
+
+def test_figures_spell_out_what_the_papers_abbreviate():
+    assert spelled("bld") == "liver (bld)"
+    assert spelled("zoo") == "zoo"
+    assert set(SET_NAMES) - {"usps"} <= set(WORDS)
+
+
+def test_a_page_says_which_paper_it_is_about():
+    text = as_html(sample(title="Paper 1 and paper 2: both"), {}, command="make", record="r.json")
+    assert f"Paper 1: {WORDS['paper 1']}. " in text
+    assert f"Paper 2: {WORDS['paper 2']}. " in text
+    assert "Paper 0" not in as_html(sample(), {}, command="make", record="r.json")
 
 
 def test_two_figures_of_one_name_are_refused():

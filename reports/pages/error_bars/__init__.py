@@ -67,7 +67,7 @@ def page(result: StudyResult) -> Page:
 
 def _thumbnail(bars: tuple[Bars, ...]) -> Figure:
     ratios = {_short(b.label): min(b.ratio("mackay", "log_mu"), 2.0) for b in bars[:6]}
-    return thumbnail_bars(ratios, "MacKay's error bar / exact one (1 is right)", limit=1.0, form=".2f")
+    return thumbnail_bars(ratios, "MacKay's error bar over the exact one (1: right)", limit=1.0, form=".2f")
 
 
 def _short(label: str) -> str:
@@ -156,7 +156,7 @@ def distance_table(result: StudyResult) -> Table:
             )
         )
     return Table(
-        "Distances of sampled figures from quadrature",
+        "Distances of sampled numbers from quadrature",
         ("chains", "rows", "least ESS", "farthest (s.e.)", "which", "checks passed"),
         tuple(rows),
         f"Up to {STANDARD_ERRORS:g} standard errors is agreement; among so many figures a larger distance can "

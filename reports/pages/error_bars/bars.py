@@ -165,7 +165,7 @@ def answer(result: StudyResult) -> Answer:
     if figures:
         beyond = sum(abs(f.z) > STANDARD_ERRORS for f in figures)
         points.append(
-            f"Sampling confirms the exact numbers: {len(figures) - beyond} of {len(figures)} sampled figures are "
+            f"Sampling confirms the exact numbers: {len(figures) - beyond} of {len(figures)} sampled numbers are "
             f"within {STANDARD_ERRORS:g} standard errors."
         )
     return Answer(
@@ -245,7 +245,7 @@ def _sampling_sentence(result: StudyResult) -> str:
         return "Nothing was sampled here, so the exact error bars are not confirmed by another method."
     beyond = [f for f in figures if abs(f.z) > STANDARD_ERRORS]
     programs = ", ".join(PROGRAMS[p] for p in PROGRAMS if any(f.program == p for f in figures))
-    counted = f"sampled figures (means, standard deviations and correlations by {programs})"
+    counted = f"sampled numbers (means, standard deviations and correlations by {programs})"
     failed = {key for key, _ in result.failed} & {c.cell.key for c in sampled_cells(result)}
     doubt = f" The chains of {', '.join(sorted(failed))} failed a check: do not rely on them." if failed else ""
     if not beyond:

@@ -102,7 +102,8 @@ def _map_words(data: dict[str, Any]) -> dict[str, Any]:
     minus, plus = data["class_names"]
     return {
         "title": "What it predicts",
-        "caption": "Class probabilities over the two inputs (standardised), and the data. On the line both are equal.",
+        "caption": "Class probabilities over the two inputs (standardised), and the data. On the line both classes are "
+        "equally likely.",
         "alt": f"Map of the class probabilities {where}",
         "ends": (f"● {minus}", "even", f"▲ {plus}"),
     }

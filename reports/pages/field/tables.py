@@ -60,15 +60,15 @@ def key_table(field: Field) -> Table:
             f"{np.median(field.figures('seconds', method)):.2g}",
         )
         rows.append(Row(title(method), cells))
-    header = ("", "rank", "log loss", "rank, acc.", "% correct", "Brier", "ECE", "> base", "s")
+    header = ("", "rank", "log loss", "rank, acc.", "% correct", "Brier", "ECE", "> base", "time, s")
     return Table(
         f"Methods over {len(field.sets)} data sets",
         header,
         tuple(rows),
-        "Average ranks over sets in log loss and in accuracy, 1 the best. Log loss: geometric mean over sets; "
-        "accuracy, Brier score and ECE: means. “> base”: sets on which the classes' shares in the training part "
-        "have a smaller log loss. s: median seconds over sets of a fit with its predictions, one thread, on a computer "
-        "with other work.",
+        "Average ranks over sets in log loss and in accuracy (acc.), 1 the best. Log loss: geometric mean over sets; "
+        "accuracy, Brier score and ECE: means. “> base”: the number of sets on which always predicting the classes' "
+        "shares in the training part has a smaller log loss. Time: median seconds over sets of a fit with its "
+        "predictions, on one thread of a computer that was doing other work too.",
     )
 
 

@@ -63,7 +63,7 @@ def page(result: StudyResult) -> Page:
         figure_predictors(posteriors),
         "Four scatter plots on a common logarithmic axis of the size of Laplace's error: against the next term of "
         "the expansion, where points follow the diagonal, against the largest skewness, and against two k̂.",
-        "Each mark is a posterior. The next term of the expansion foretells the error best: on the solid line they are "
+        "Each mark is a posterior. The next term of the expansion predicts the error best: on the solid line they are "
         "equal. Dotted lines: half a nat, and 0.7 for k̂. Values below 0.001 are drawn at 0.001.",
     )
     sections = [

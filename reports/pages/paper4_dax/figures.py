@@ -59,8 +59,8 @@ def profit_picture(found: Mapping[str, Trading], when: Array) -> Picture:
         "profit",
         figure,
         f"Cumulative profit of {len(found)} strategies over time. At the end, after costs: {ends}.",
-        "Cumulative profit of each strategy, out of sample. A model that is always long lies on buy and hold, but for "
-        "rounding. What separates the panels is the price of turning: strategies that change sides often lose most.",
+        "Cumulative profit of each strategy, out of sample. A model that is always long follows buy and hold, but for "
+        "rounding. The panels differ by the cost of trading: strategies that change sides often lose most.",
     )
 
 

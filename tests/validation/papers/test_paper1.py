@@ -408,7 +408,7 @@ def test_the_table_has_the_papers_figures_and_says_what_is_missing(toy):
     assert "Titanic (1 of 1)" in said
     assert "EP-GPC" not in said
     without = replace(toy, cells=tuple(f for f in toy.cells if f.cell.settings["algorithm"] in NAMES))
-    assert "EP-GPC was not asked for: Titanic." in get_table(without).absent
+    assert "EP-GPC was not run on these sets: Titanic." in get_table(without).absent
 
 
 def test_columns_are_compared_by_the_papers_z(several):

@@ -157,7 +157,7 @@ def test_the_answer_follows_the_clear_gains_on_single_sets():
     assert findings(found, {"log_score": overall(found)})[0].endswith(
         "worse log score: Platt 1 and 0, softmax 0 and 1."
     )
-    assert "Platt: +0.050 ± 0.000 nats" in said.points[1]
+    assert "Platt's: +0.050 ± 0.000 nats" in said.points[1]
 
 
 def test_gains_over_sets_have_the_error_of_their_mean(toy):

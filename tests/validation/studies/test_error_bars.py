@@ -185,7 +185,7 @@ def test_the_page_of_the_toy_study(toy):
     text = " ".join(made.findings)
     assert "MacKay's error bars of log μ are off by more than 25 % for 1 of 4 kernels" in text
     assert "RBF, σ = 1.311, targets permuted (more than 10 times too wide" in text
-    assert "25 sampled figures" in text
+    assert "25 sampled numbers" in text
     assert "collapsed NUTS, weight-space NUTS" in text
     labels = [row.label.strip() for row in made.key_table.rows]
     assert labels[:5] == [
@@ -281,9 +281,9 @@ def with_z(result, z):
 
 def test_the_verdict_on_sampling_flips_at_three_standard_errors(toy):
     assert max(abs(f.z) for f in sampled_figures(toy)) < 3.0
-    assert findings(toy)[3].startswith("All 25 sampled figures")
+    assert findings(toy)[3].startswith("All 25 sampled numbers")
     one = findings(with_z(toy, -3.05))[3]
-    assert one.startswith("1 of 25 sampled figures")
+    assert one.startswith("1 of 25 sampled numbers")
     assert "the standard deviation of log μ by collapsed NUTS for linear" in one
     assert "3.0 standard errors)" in one or "3.1 standard errors)" in one
     assert "no more than chance explains" in one
@@ -310,7 +310,7 @@ def test_a_sampler_that_stopped_is_left_out_of_the_page(toy):
     )
     made = page(stopped)
     assert next(r for r in made.key_table.rows if r.label == "  linear").cells[3] == "–"
-    assert "20 sampled figures" in " ".join(made.findings)
+    assert "20 sampled numbers" in " ".join(made.findings)
     assert len(made.pictures) == 10
 
 

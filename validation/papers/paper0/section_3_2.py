@@ -70,11 +70,11 @@ def _scored(name: str, odds: Array, y_test: Array) -> dict[str, float]:
 
 STUDY = Study(
     name="class-probabilities",
-    title="Paper 0, section 3.2: the moderated output beside its rivals",
+    title="Paper 0, section 3.2: the moderated output compared with its rivals",
     cells=cells,
     compute=compute,
     needs_data=False,
-    own_data="the ten sets of paper 0's Table 1; each cell holds the hash of its set",
+    own_data="data sets of paper 0's Table 1",
 )
 
 

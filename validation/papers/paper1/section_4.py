@@ -117,7 +117,7 @@ STUDY = Study(
     cells=cells,
     compute=compute,
     needs_data=False,
-    own_data="small sets of paper 1's benchmark; each cell holds the hash of its set",
+    own_data="small data sets of paper 1's benchmark",
 )
 
 

@@ -136,7 +136,7 @@ def _scored(fitted: Fitted, X: Array, y: AnyArray) -> dict[str, Any]:
 
 STUDY = table_study(
     name="paper1-table2",
-    title="Over-fitting in model selection: paper 1, Table 2",
+    title="Paper 1, Table 2: over-fitting in model selection",
     cells=cells,
     compute=compute,
 )
@@ -293,5 +293,5 @@ def absent(result: StudyResult) -> tuple[str, ...]:
         found.append(f"Random partitions of the paper's sizes instead of the benchmark's: {said}.")
     processes = {s["set"] for s in settings if s["algorithm"].startswith("ep-gpc")}
     if left := [b.title for b in TABLE_1 if b.name in there - processes]:
-        found.append(f"EP-GPC was not asked for: {', '.join(left)}.")
+        found.append(f"EP-GPC was not run on these sets: {', '.join(left)}.")
     return tuple(found)

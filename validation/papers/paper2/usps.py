@@ -117,7 +117,7 @@ def compute(cell: Cell, data: None) -> CellResult:
 
 STUDY = table_study(
     name="paper2-usps",
-    title="Paper 2, section 5: handwritten digits, 45 LS-SVMs of one versus one",
+    title="Paper 2, section 5: handwritten digits, 45 LS-SVMs one against one",
     cells=cells,
     compute=compute,
 )

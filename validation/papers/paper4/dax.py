@@ -71,7 +71,7 @@ def compute(cell: Cell, data: None) -> CellResult:
 
 STUDY = table_study(
     name="paper4-dax",
-    title="Paper 4, the DAX one day ahead: LS-SVM with volatility correction, ARX, AR, buy and hold",
+    title="Paper 4: forecasting the DAX one day ahead",
     cells=cells,
     compute=compute,
 )

@@ -112,7 +112,7 @@ def compute(cell: Cell, data: None) -> CellResult:
 
 STUDY = table_study(
     name="paper4-ovarian",
-    title="Paper 4, the ovarian tumours' pipeline on breast cancer and diabetes data",
+    title="Paper 4: the ovarian tumour analysis, on breast cancer and diabetes data",
     cells=cells,
     compute=compute,
 )

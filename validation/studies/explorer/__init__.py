@@ -87,4 +87,4 @@ def compute(cell: Cell, data: StudyData) -> CellResult:
     return CellResult(values, checks)
 
 
-STUDY = Study(name="explorer", title="Explorer of the kernel's width", cells=cells, compute=compute)
+STUDY = Study(name="explorer", title="Explore the kernel width", cells=cells, compute=compute)

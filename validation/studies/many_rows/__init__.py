@@ -231,7 +231,7 @@ def _scores(P: Array, classes: AnyArray, rows: Split) -> dict[str, Any]:
 
 STUDY = Study(
     name="many-rows",
-    title="Many rows: how many landmarks are enough, and what else there is",
+    title="Many rows: how many landmarks are enough, and how other methods compare",
     cells=cells,
     compute=compute,
     needs_data=False,

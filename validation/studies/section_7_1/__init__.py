@@ -215,7 +215,7 @@ def compute(cell: Cell, data: StudyData) -> CellResult:
 
 STUDY = Study(
     name="section-7-1",
-    title="Section 7.1: the LS-SVM classifier on Ripley's data",
+    title="Paper 0, section 7.1: the LS-SVM classifier on Ripley's data",
     cells=cells,
     compute=compute,
 )
