@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import blas, eigh
+from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
@@ -34,6 +34,7 @@ from .design import Design
 from .features import FeatureMap, in_blocks
 from .passes import Encoding, Runner
 from .posterior import FixedSizePosterior
+from .statistics import add_squares, some_rows
 
 _LABELS_TO_LOG_ODDS = 2.0  # f is about 2z where the classes meet, so that ν is about μ/4
 _STEPS, _PASSES = 40, 6
@@ -92,11 +93,10 @@ class Curvature:
         return cls(np.zeros((bits, m, m)), many, one, many.copy(), one.copy(), one.copy())
 
     def add(self, bit: int, phi: Array, t: Array, f: Array, rows: Array) -> None:
-        """Rows of a bit with features of shape (n, m) in C order, t in {0, 1}, log odds f and numbers of rows."""
+        """Rows of a bit with features of shape (n, m), t in {0, 1}, log odds f and numbers of rows."""
         p = expit(f)
         h, r = rows * p * expit(-f), rows * (t - p)
-        scaled = phi * np.sqrt(h)[:, None]
-        blas.dsyrk(1.0, scaled.T, beta=1.0, c=self.squares[bit].T, lower=0, overwrite_c=1)
+        add_squares(self.squares[bit], phi * np.sqrt(h)[:, None])
         self.sums[bit] += h @ phi
         self.masses[bit] += float(h.sum())
         self.slopes[bit] += r @ phi
@@ -181,7 +181,7 @@ class Linearise:
             rows = self.rows_of_weight * (np.ones(len(X)) if weights is None else weights)
             for bit, signs in enumerate(self.code[labels].T):
                 part = np.flatnonzero(signs)
-                own = phi if len(part) == len(phi) else phi[part]
+                own = phi if len(part) == len(phi) else some_rows(phi, part)
                 f = own @ self.v[bit] + self.c[bit]
                 found.add(bit, own, (signs[part] > 0).astype(float), f, rows[part])
         return found
