@@ -175,6 +175,8 @@ def _estimator(args: argparse.Namespace, training: Training) -> Model:
         several = _several_classes(args, training)
         if args.noise != "constant":
             raise InputError(f"--noise {args.noise} is for a numeric target, and {training.source} has classes.")
+        if args.moderation == "logistic":
+            raise InputError("--moderation logistic is for models with landmarks; give their number as --landmarks M.")
         return BayesianLSSVC(kernel, class_prior=prior, moderation=args.moderation or "loo", **several, **common)
     for option in ("class_prior", "moderation", "coding", "decoding"):
         if getattr(args, option) is not None:

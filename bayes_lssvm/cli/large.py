@@ -12,7 +12,7 @@ import numpy as np
 from .._version import __version__
 from ..base.text import InputError, listed, quoted
 from ..base.typing import AnyArray
-from ..estimators.fixed_size import FixedSizeLSSVC, FixedSizeLSSVR
+from ..estimators.fixed_size import FORMS, FixedSizeLSSVC, FixedSizeLSSVR
 from ..fixed_size.blocks import Shard, of_files, row_count
 from .beforehand import LANDMARKS, say_cost
 from .grammar import class_prior_from, parse_kernel
@@ -86,20 +86,21 @@ def _client(address: str | None) -> Any:
 
 
 def _estimator(args: argparse.Namespace, task: str, d: int, classes: list[Any]) -> Model:
-    for option, usual in (("criterion", "evidence"), ("prior", "default"), ("occam", True), ("moderation", None)):
-        if getattr(args, option) not in (usual, "loo"):
+    allowed = {"criterion": ("evidence",), "prior": ("default",), "occam": (True,), "moderation": (None, *FORMS)}
+    for option, usual in allowed.items():
+        if getattr(args, option) not in usual:
             raise InputError(
                 f"--{'no-occam' if option == 'occam' else option} is for exact models; models with landmarks use "
-                "the evidence with the default prior, and probabilities calibrated on left-out rows. --exact "
-                "keeps all rows."
+                "the evidence with the default prior, and probabilities calibrated on left-out rows "
+                f"(--moderation {' or '.join(FORMS)}). --exact keeps all rows."
             )
     kernel, _ = parse_kernel(args.kernel, d)
     common = {"n_landmarks": args.landmarks or LANDMARKS, "refine": args.refine, "random_state": args.seed}
     if task == "classification":
         several = {name: getattr(args, name) for name in ("coding", "decoding") if getattr(args, name) is not None}
         prior = class_prior_from(args.class_prior, classes)
-        return FixedSizeLSSVC(kernel, class_prior=prior, **several, **common)
-    for option in ("class_prior", "coding", "decoding"):
+        return FixedSizeLSSVC(kernel, class_prior=prior, moderation=args.moderation or "loo", **several, **common)
+    for option in ("class_prior", "coding", "decoding", "moderation"):
         if getattr(args, option) is not None:
             raise InputError(f"--{option.replace('_', '-')} is for classification, but the target is a number.")
     return FixedSizeLSSVR(kernel, **common)

@@ -344,7 +344,11 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--coding", choices=CODINGS, help="code book for more than two classes (default ovo)")
     parser.add_argument("--decoding", choices=DECODINGS, help="how the binary classifiers are combined (default auto)")
     parser.add_argument("--class-prior", metavar="P,P", help="class probabilities among the rows to be predicted")
-    parser.add_argument("--moderation", choices=MODERATIONS, help="form of the class probabilities (default loo)")
+    parser.add_argument(
+        "--moderation",
+        choices=(*MODERATIONS, "logistic"),
+        help="form of the class probabilities (default loo); logistic is for models with landmarks",
+    )
     parser.add_argument(
         "--landmarks", type=_count, metavar="M", help="fit a fixed-size model with M landmarks; see below"
     )

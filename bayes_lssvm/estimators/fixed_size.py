@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -24,6 +24,7 @@ from ..fixed_size.convergence import Convergence, convergence
 from ..fixed_size.design import Design, Settings, design, priors_of, shares
 from ..fixed_size.features import ExplicitMap, FeatureMap, NystromMap, in_blocks
 from ..fixed_size.landmarks import check_landmarks
+from ..fixed_size.logistic import LogisticPart, fit_logistic
 from ..fixed_size.mixture import Mixture, Node
 from ..fixed_size.objective import posteriors_of, tasks_of
 from ..fixed_size.passes import Encoding, Local, OnDask, Runner, TakeALook, merge_looks
@@ -32,13 +33,17 @@ from ..fixed_size.sample import Look
 from ..fixed_size.statistics import Statistics
 from ..kernels import Kernel, as_kernel, kernel_from_dict
 from ..levels.level3 import DEFAULT_PRIOR_SD, HasLevel3, Level3, evaluate
-from ..levels.logistic_map import LogisticMap
+from ..levels.logistic_map import JointMap, LogisticMap
 from ..multiclass.codings import code_book
 from ..press.conformal import rank_among
 from ..priors import HyperPrior, LogPrior, as_hyper_prior
 from .common import MIN_POINTS, ClassPrior, LSSVMBase, check_regression_targets
 from .multiclass import MulticlassLSSVC
 from .state import Saved, surface_state
+
+FORMS = ("loo", "logistic")
+"""Of class probabilities."""
+MAPS = "logistic/maps"
 
 
 @dataclass(frozen=True)
@@ -188,7 +193,7 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
             *(kernel, self.landmarks, n_landmarks, self.refine, self.polish, given, self.random_state, self.integrate)
         )
         self.low_rank_ = design(settings, runner, look, encoding, code)
-        self._publish()
+        self._publish(runner)
         data = (look.X, look.y) if look.own_weights is None else (look.X, look.y, look.weights)
         self.provenance_ = provenance(settings=self.get_params(deep=False), data=data)
         self._warn()
@@ -217,8 +222,8 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
 
     # --- what is made of the sums ------------------------------------------------------------------------------------
 
-    def _publish(self) -> None:
-        """Levels 1 to 3 of each bit, from the sums."""
+    def _publish(self, runner: Runner | None = None, known: State | None = None) -> None:
+        """Levels 1 to 3 of each bit, from the sums; what needs the rows again by a runner, or from a model file."""
         design = self.low_rank_
         statistics, code = design.statistics, design.code
         self.kernel_, self.n_samples_ = design.features.kernel, round(self._rows_of(statistics).sum())
@@ -288,9 +293,15 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
                 z[part], variance[part] = self.mixture_.moments(inputs[part])
             return z, variance
         for rows, phi in in_blocks(self.low_rank_.features, inputs):
-            diagonal = self.kernel_.diag(inputs[rows])
-            for bits, posterior in self.posteriors_:
-                z[rows, bits], variance[rows, bits] = posterior.moments(phi, diagonal)
+            z[rows], variance[rows] = self._moments_of(phi, self.kernel_.diag(inputs[rows]))
+        return z, variance
+
+    def _moments_of(self, phi: Array, diagonal: Array) -> tuple[Array, Array]:
+        """The moments of rows with features of shape (n, m) and K(x, x) of shape (n,)."""
+        shape = (len(phi), len(self.members_))
+        z, variance = np.empty(shape), np.empty(shape)
+        for bits, posterior in self.posteriors_:
+            z[:, bits], variance[:, bits] = posterior.moments(phi, diagonal)
         return z, variance
 
     # --- files -------------------------------------------------------------------------------------------------------
@@ -361,7 +372,7 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
             _node(features, state.below(f"node{k}/", own), d) for k, own in enumerate(header.get("nodes", []))
         )
         self.low_rank_ = Design(features, encoding, code, statistics, look, int(header["n_passes"]), nodes)
-        self._publish()
+        self._publish(known=state)
 
 
 def _node(features: FeatureMap, state: State, d: int) -> Node:
@@ -440,6 +451,10 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
     prior : HyperPrior, Normal, Box, Gamma or None
         As in `BayesianLSSVC`; None is the default prior.
     class_prior, costs : see `BayesianLSSVC`
+    moderation : {"loo", "logistic"}, default "loo"
+        Probabilities by a logistic map of leave-one-out outputs, as in `BayesianLSSVC`; or by such a map of the outputs
+        and the log odds of a logistic regression on the same features, which takes a few more passes where there are
+        more than 20 000 rows. It has the lower log loss as a rule where rows are many and classes overlap.
     standardise : bool, default True
     random_state : int, default 0
 
@@ -458,6 +473,8 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
     mixture_ : Mixture or None
         With `integrate`: the evidence with nothing fixed, its error, and means and standard deviations of log μ, log ζ
         and the kernel's log parameter.
+    logistic_ : LogisticPart or None
+        With moderation="logistic": weights v, bias c and prior precision ν of the log odds of each bit.
     low_rank_ : Design
         Features, statistics and sample; `low_rank_.n_passes` counts the passes.
 
@@ -475,8 +492,9 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
 
     _saved_as = "FixedSizeLSSVC"
     _classes = True
-    moderation = "loo"
+    _moderations = FORMS
     member = None
+    logistic_: LogisticPart | None
 
     def __init__(
         self,
@@ -492,6 +510,7 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         prior: Any = None,
         class_prior: ClassPrior = None,
         costs: Any = None,
+        moderation: str = "loo",
         standardise: bool = True,
         random_state: int = 0,
     ) -> None:
@@ -506,6 +525,7 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         self.prior = prior
         self.class_prior = class_prior
         self.costs = costs
+        self.moderation = moderation
         self.standardise = standardise
         self.random_state = random_state
         self.shared_kernel = True
@@ -532,13 +552,30 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         self._check_settings(counts)
         return self.code_book_
 
-    def _publish(self) -> None:
-        super()._publish()
+    def _publish(self, runner: Runner | None = None, known: State | None = None) -> None:
+        super()._publish(runner, known)
         statistics, code = self.low_rank_.statistics, self.low_rank_.code
         assert code is not None
         self.code_book_ = code
         self.training_frequencies_ = statistics.masses / statistics.masses.sum()
+        self.logistic_ = None
+        if self.moderation == "logistic" and known is not None:
+            self.logistic_, maps = _read_logistic(known, self.low_rank_.features.size, code.shape[1])
+            self.members_ = [replace(own, loo_map_=found) for own, found in zip(self.members_, maps, strict=True)]
+            return
+        if self.moderation == "logistic":
+            self.logistic_ = fit_logistic(self.low_rank_, self.posteriors_, self._priors, runner)
+            passes = self.low_rank_.n_passes + self.logistic_.n_passes
+            self.low_rank_ = replace(self.low_rank_, n_passes=passes)
         self.members_ = self._mapped(code)
+
+    def _state(self) -> State:
+        state = super()._state()
+        if self.logistic_ is None:
+            return state
+        maps = np.array([astuple(member.loo_map_) for member in self.members_])
+        arrays = {f"logistic/{name}": getattr(self.logistic_, name) for name in ("v", "c", "nu")}
+        return state | State({}, arrays | {MAPS: maps})
 
     def _mapped(self, code: Array) -> list[FixedSizeMember]:
         """The members with their maps to log odds, fitted to left-out outputs of the sample's rows."""
@@ -562,7 +599,11 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         members = []
         for bit, member in enumerate(self.members_):
             part = y[:, bit] != 0
-            fitted = LogisticMap.fit(z[part, bit], variance[part, bit], y[part, bit], look.weights[part])
+            outputs, variances, signs, w = z[part, bit], variance[part, bit], y[part, bit], look.weights[part]
+            if self.logistic_ is None:
+                fitted = LogisticMap.fit(outputs, variances, signs, w)
+            else:
+                fitted = JointMap.fit_both(outputs, variances, self.logistic_.left_out[part, bit], signs, w)
             seen = round((code[:, bit] != 0) @ counted)
             moved = _at_frequencies(fitted, float(frequencies[bit]), seen)
             members.append(replace(member, loo_map_=moved))
@@ -578,11 +619,28 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
 
     def log_ratios(self, X: Any) -> Array:
         check_is_fitted(self, "low_rank_")
-        z, variance = self._moments(X)
         maps = [member.loo_map_ for member in self.members_]
-        return np.stack(
-            [loo.log_odds(z[:, k], variance[:, k]) - loo.class_log_odds for k, loo in enumerate(maps)], axis=1
-        )
+        if self.logistic_ is None:
+            z, variance = self._moments(X)
+            found = [loo.log_odds(z[:, k], variance[:, k]) for k, loo in enumerate(maps)]
+        else:
+            z, variance, f = self._joint_moments(X, self.logistic_)
+            found = [loo.joint_log_odds(z[:, k], variance[:, k], f[:, k]) for k, loo in enumerate(maps)]
+        return np.stack([odds - loo.class_log_odds for odds, loo in zip(found, maps, strict=True)], axis=1)
+
+    def _joint_moments(self, X: Any, part: LogisticPart) -> tuple[Array, Array, Array]:
+        """z_MP and σ_z² of all bits and the log odds of the logistic part, each of shape (n, L)."""
+        inputs, found = self._new_inputs(X), []
+        for rows, phi in in_blocks(self.low_rank_.features, inputs):
+            if self.mixture_ is None:
+                own = self._moments_of(phi, self.kernel_.diag(inputs[rows]))
+            else:
+                own = self.mixture_.moments(inputs[rows])
+            found.append((*own, part(phi)))
+        if not found:
+            return (np.empty((0, len(self.members_))),) * 3
+        z, variance, f = (np.concatenate(each) for each in zip(*found, strict=True))
+        return z, variance, f
 
     def latent(self, X: Any, *, return_std: bool = False) -> Array | tuple[Array, Array]:
         """z_MP for each row of X, of shape (n,), or (n, L) for more than two classes, and on request σ_z."""
@@ -597,7 +655,16 @@ def _at_frequencies(found: LogisticMap, plus: float, n: int) -> LogisticMap:
     """The map of a sample at the class frequencies of all rows: the log odds move by the difference."""
     classes = float(np.log(plus) - np.log1p(-plus))
     moved = found.offset + classes - found.class_log_odds
-    return LogisticMap(found.slope, moved, classes, found.largest_variance, 2.0 * float(np.log(n + 1.0)))
+    return replace(found, offset=moved, class_log_odds=classes, bound=2.0 * float(np.log(n + 1.0)))
+
+
+def _read_logistic(state: State, m: int, bits: int) -> tuple[LogisticPart, list[JointMap]]:
+    """The logistic part of a model file, and the maps that belong to it."""
+    shapes: dict[str, tuple[int, ...]] = {f"logistic/{name}": (bits,) for name in ("c", "nu")}
+    state.require_shapes(shapes | {"logistic/v": (bits, m), MAPS: (bits, len(fields(JointMap)))})
+    v, c, nu = (np.array(state.arrays[f"logistic/{name}"], dtype=float) for name in ("v", "c", "nu"))
+    part = LogisticPart(v, c, nu, np.empty((0, bits)))
+    return part, [JointMap(*row) for row in np.asarray(state.arrays[MAPS], dtype=float).tolist()]
 
 
 class FixedSizeLSSVR(RegressorMixin, FixedSizeLSSVM):  # type: ignore[misc]
@@ -648,8 +715,8 @@ class FixedSizeLSSVR(RegressorMixin, FixedSizeLSSVM):  # type: ignore[misc]
             raise ValueError("classes are for classifiers; a regressor has none.")
         check_regression_targets(look.y)
 
-    def _publish(self) -> None:
-        super()._publish()
+    def _publish(self, runner: Runner | None = None, known: State | None = None) -> None:
+        super()._publish(runner, known)
         level3 = self.members_[0].level3_
         self.level3_, level2 = level3, level3.level2
         self.mu_, self.zeta_, self.gamma_, self.gamma_eff_ = level2.mu, level2.zeta, level2.gamma, level2.gamma_eff

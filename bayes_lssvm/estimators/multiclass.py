@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logit
@@ -23,7 +23,7 @@ from ..base.typing import AnyArray, Array
 from ..base.weights import check_weights, row_count
 from ..kernels import EXTRA, Kernel, Precomputed, kernel_from_dict, kernel_to_dict
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
-from ..levels.moderation import cost_log_odds
+from ..levels.moderation import MODERATIONS, cost_log_odds
 from ..multiclass.codings import NUMBERED, code_book, has_dont_cares
 from ..multiclass.decodings import (
     BAYESIAN,
@@ -156,6 +156,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
     0.99
     """
 
+    _moderations: ClassVar[tuple[str, ...]] = MODERATIONS
     classes_: AnyArray
     code_book_: Array
     members_: list[Any]
@@ -301,7 +302,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
     def _check_settings(self, counts: AnyArray) -> None:
         if self.decoding not in DECODINGS:
             raise ValueError(f"decoding must be one of {', '.join(DECODINGS)}, got {self.decoding!r}.")
-        check_moderation(self.moderation)
+        check_moderation(self.moderation, self._moderations)
         if self.decoding == "coupling":
             require_pairs(self.code_book_)
         check_prior(self.prior)
@@ -547,7 +548,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         forms are left as they are, and so is a single member, whose log odds are bounded already.
         """
         count = len(self.classes_)
-        if self.moderation != "loo" or count == 2 or not self.n_samples_:
+        if self.moderation not in ("loo", "logistic") or count == 2 or not self.n_samples_:
             return np.asarray(logs)
         floor = float(self.n_samples_ + count) ** -2
         return np.asarray(np.logaddexp(logs + np.log1p(-count * floor), np.log(floor)))

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..base.typing import AnyArray, Array
 
-ROWS = 4096  # features of a block stay within the caches' reach
+ROWS = 1024  # features of a block stay within the caches' reach
 _READ = 65_536  # rows of a file that are read at a time
 _GZIP = 3.0  # bytes of a table for each of its file when it is packed, or so
 _EXTRA = 'pip install "bayes-lssvm[large]".'

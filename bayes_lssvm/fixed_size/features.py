@@ -11,6 +11,7 @@ from scipy.linalg import blas, lapack
 from ..base.typing import Array
 from ..kernels import Kernel
 
+_PANEL = 64  # landmarks of a block
 _RANK = 1e-14  # of the mean K(z, z): what a landmark must add to those before it
 
 
@@ -54,12 +55,21 @@ class NystromMap:
         return self.whitened(self.kernel(X, self.Z))
 
     def whitened(self, rows: Array) -> Array:
-        """Features from kernel rows K(X, Z) of shape (n, m), in C order; they are overwritten.
+        """Features, in Fortran order, from kernel rows K(X, Z) of shape (n, m).
 
-        By a solve. A product with L⁻¹ takes two thirds of its time, but loses half of the digits where landmarks are
-        nearly dependent, and the lower bound of the evidence was then violated by up to 5e-5 nats.
+        By a solve. A product with L⁻¹ loses half of the digits where landmarks are nearly dependent, and the lower
+        bound of the evidence was then violated by up to 5e-5 nats. The solve goes by blocks of landmarks, since most of
+        it is products then, which BLAS does two to three times as fast as the solve of the whole.
         """
-        return np.asarray(blas.dtrsm(1.0, self.L, rows.T, lower=1, overwrite_b=1)).T
+        phi = np.array(rows, order="F")
+        for start in range(0, phi.shape[1], _PANEL):
+            panel = slice(start, start + _PANEL)
+            own = phi[:, panel]
+            if start:
+                before = self.L[panel, :start]
+                blas.dgemm(-1.0, phi[:, :start], before, beta=1.0, c=own, trans_b=1, overwrite_c=1)
+            blas.dtrsm(1.0, self.L[panel, panel], own, side=1, lower=1, trans_a=1, overwrite_b=1)
+        return phi
 
     def first(self, m: int) -> NystromMap:
         """The map of the first m landmarks, whose features are the first m."""
@@ -88,7 +98,7 @@ class ExplicitMap:
 FeatureMap = NystromMap | ExplicitMap
 
 
-def in_blocks(features: FeatureMap, X: Array, rows: int = 4096) -> Iterator[tuple[slice, Array]]:
+def in_blocks(features: FeatureMap, X: Array, rows: int = 1024) -> Iterator[tuple[slice, Array]]:
     """Slices of X, and the features of their rows."""
     for start in range(0, len(X), rows):
         part = slice(start, start + rows)

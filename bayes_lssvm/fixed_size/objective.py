@@ -26,10 +26,11 @@ from scipy.linalg import blas, solve_triangular
 
 from ..base.typing import AnyArray, Array
 from ..levels.level2_posterior import Level2Posterior, laplace_derivative, most_probable
+from ..linalg.blas import product
 from ..linalg.low_rank import LowRankReduction
 from ..priors import HyperPrior
 from .features import NystromMap
-from .statistics import Centred, Statistics
+from .statistics import Centred, Statistics, some_rows
 
 
 class Task(NamedTuple):
@@ -103,7 +104,7 @@ class RowDerivative:
         """(AW)_i of rows that take part, with features of shape (n, m)."""
         y = targets[:, None] if self.code is None else self.code[targets]  # [n, B]
         centred = phi - self.centre
-        found = blas.dgemm(1.0, self.matrix, centred.T)  # [m, n]
+        found = product(centred, self.matrix.T).T  # [m, n]
         residual, residuals = y - self.target_means, []
         for solve in self.solves:
             residual = (residual - centred @ solve.T) / self.noise
@@ -156,11 +157,11 @@ def block_gradient(
     if len(rows) == 1 and rows[0].takes_all:
         V = rows[0].of_rows(phi, targets)
     else:
-        V = np.zeros_like(phi)
+        V = np.zeros(phi.shape)
         for row in rows:
             part = row.part(targets)
             if part.any():  # a block may hold none of these classes
-                V[part] += row.of_rows(phi[part], targets[part])
+                V[part] += row.of_rows(some_rows(phi, np.flatnonzero(part)), targets[part])
     if weights is not None:
         V *= weights[:, None]
     return 2.0 * np.array([float(np.vdot(V, dK)) for dK in features.kernel.gradient(X, features.Z)])

@@ -40,6 +40,19 @@ class Centred(NamedTuple):
     log_weights: float
 
 
+def some_rows(features: Array, rows: AnyArray) -> Array:
+    """The rows of these numbers, in the order that the features have in memory."""
+    return features[rows] if features.flags.c_contiguous else features.T.take(rows, axis=1).T
+
+
+def add_squares(S: Array, features: Array) -> None:
+    """Add ΦᵀΦ to the lower triangle of S of shape (m, m), in C order, whose transpose BLAS sees; for any order of Φ."""
+    if features.flags.f_contiguous:
+        blas.dsyrk(1.0, features, beta=1.0, c=S.T, trans=1, lower=0, overwrite_c=1)
+    else:
+        blas.dsyrk(1.0, features.T, beta=1.0, c=S.T, lower=0, overwrite_c=1)
+
+
 @dataclass
 class Statistics:
     """Sums over the rows seen so far.
@@ -89,7 +102,7 @@ class Statistics:
         return self.sums.shape[1]
 
     def add(self, features: Array, targets: AnyArray, diagonal: Array, weights: Array | None = None) -> None:
-        """Add rows with features of shape (n, m) in C order, K(x, x) of shape (n,), targets, and weights if any.
+        """Add rows with features of shape (n, m), K(x, x) of shape (n,), targets, and weights if any.
 
         Targets are numbers of classes (int) or real numbers (float), of shape (n,).
         """
@@ -112,8 +125,8 @@ class Statistics:
             return
         present = np.unique(targets).tolist()
         for label in present:
-            rows = targets == label if len(present) > 1 else slice(None)
-            own = features[rows]
+            rows = np.flatnonzero(targets == label)
+            own = features if len(present) == 1 else some_rows(features, rows)
             self._add_rows(label, own, root[rows])
             if len(self.squares) > 1:
                 self._add_squares(label, own)
@@ -128,9 +141,7 @@ class Statistics:
         self.log_weights[label] += 2.0 * float(np.log(root).sum())
 
     def _add_squares(self, which: int, features: Array) -> None:
-        # the transpose of a C-ordered block is in Fortran order, and the upper triangle there the lower one here
-        S = self.squares[which].T
-        blas.dsyrk(1.0, features.T, beta=1.0, c=S, lower=0, overwrite_c=1)
+        add_squares(self.squares[which], features)
 
     def merge(self, other: Statistics) -> Statistics:
         """The statistics of both sets of rows."""

@@ -45,10 +45,13 @@ def _minus_squared_distances(A: Array, B: Array) -> Array:
     """
     a2, b2 = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
     D = product(np.column_stack([2.0 * A, -a2, -np.ones(len(A))]), np.column_stack([B, np.ones(len(B)), b2]).T)
-    np.minimum(D, 0.0, out=D)
-    close = np.flatnonzero(np.add.outer(-_CANCELLED * a2, -_CANCELLED * b2) < D)
+    # what rounding made positive is close; rows that hold nothing close are told by their maximum alone, NaN never is
+    rows = np.flatnonzero(~(D.max(axis=1) <= -_CANCELLED * (a2 + b2.max())))
+    own = D if len(rows) == len(D) else D[rows]
+    close = np.flatnonzero(np.add.outer(-_CANCELLED * a2[rows], -_CANCELLED * b2) < own)
     for start in range(0, len(close), _PAIRS):
         i, j = np.divmod(close[start : start + _PAIRS], len(B))
+        i = rows[i]
         difference = A[i] - B[j]
         # a sum for each pair by itself: einsum's last digit depends on where in the block a pair stands
         D[i, j] = -np.square(difference, out=difference).sum(axis=1)

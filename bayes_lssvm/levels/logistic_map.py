@@ -12,6 +12,9 @@ errors (section 3.2, after Mukherjee et al. and Platt). Regression on labels ±1
 at its most probable a and b: two parameters, a strictly convex problem, finite for outputs that separate the classes.
 Away from the data, where the variance of z exceeds the largest of any left-out point, the log odds shrink towards those
 of the classes by MacKay's factor. The log odds are bounded by 2 log(N + 1): N points cannot teach more.
+
+Where log odds f(x) of a logistic model are at hand as well, the map takes both, a h(z) + e f + b with e ~ Normal(0, 1):
+without evidence for f it is the map of z alone.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from ..base.typing import Array
 from ..base.weights import counted
 
 SLOPE_MEAN, SLOPE_SD, OFFSET_SD = 1.0, 4.0, 3.0
+SECOND_SD = 1.0
 _SHARPNESS = 4.0  # of the bend at z = ±1
 _STEPS = 100
 _NEAR, _STILL = 1e-5, 1e-11
@@ -62,26 +66,61 @@ class LogisticMap:
         """
         plus, rows = y > 0, counted(weights, len(y))
         classes = float(np.log(rows[plus].sum()) - np.log(rows[~plus].sum()))
-        slope, offset = _most_probable(label_log_odds(outputs), plus.astype(float), classes, rows)
+        slope, offset = _most_probable([label_log_odds(outputs)], plus.astype(float), classes, rows)
         if slope < 0.0:
             slope, offset = 0.0, classes
         return cls(slope, offset, classes, float(variances.max()), 2.0 * float(np.log(rows.sum() + 1.0)))
 
     def log_odds(self, z: Array, variance: Array) -> Array:
         """Log P(y=+1 | x) − log P(y=−1 | x) at the training frequencies, for outputs z and their variances."""
+        return self._within_reach(self.slope * label_log_odds(z) + self.offset, self.slope, variance)
+
+    def _within_reach(self, odds: Array, slope: float, variance: Array) -> Array:
+        """Log odds that shrink away from the data by MacKay's factor: h is about 2z where the classes meet."""
         with np.errstate(over="ignore"):
-            odds = np.clip(self.slope * label_log_odds(z) + self.offset, -self.bound, self.bound)
+            odds = np.clip(odds, -self.bound, self.bound)
             excess = np.maximum(variance - self.largest_variance, 0.0)
-            # MacKay's factor: h is about 2z where the classes meet
-            shrunk = (odds - self.class_log_odds) / np.sqrt(1.0 + np.pi / 8.0 * (2.0 * self.slope) ** 2 * excess)
+            shrunk = (odds - self.class_log_odds) / np.sqrt(1.0 + np.pi / 8.0 * (2.0 * slope) ** 2 * excess)
         return np.clip(self.class_log_odds + shrunk, -self.bound, self.bound)
+
+
+@dataclass(frozen=True)
+class JointMap(LogisticMap):
+    """The map from outputs z and log odds f of a logistic model to log odds: a h(z) + e f + b.
+
+    Attributes
+    ----------
+    second : float
+        e.
+    """
+
+    second: float = 0.0
+
+    @classmethod
+    def fit_both(
+        cls, outputs: Array, variances: Array, second: Array, y: Array, weights: Array | None = None
+    ) -> JointMap:
+        """The map for leave-one-out outputs, their variances and leave-one-out log odds f, each of shape (N,).
+
+        Where the best map falls as both rise, f is left out.
+        """
+        alone = LogisticMap.fit(outputs, variances, y, weights)
+        rows, t = counted(weights, len(y)), (y > 0).astype(float)
+        found = _most_probable([label_log_odds(outputs), second], t, alone.class_log_odds, rows)
+        slope, e, offset = found if found[0] + found[1] > 0.0 else (alone.slope, 0.0, alone.offset)
+        return cls(slope, offset, alone.class_log_odds, alone.largest_variance, alone.bound, e)
+
+    def joint_log_odds(self, z: Array, variance: Array, second: Array) -> Array:
+        """Log P(y=+1 | x) − log P(y=−1 | x) at the training frequencies; f, too, is about 2z where the classes meet."""
+        odds = self.slope * label_log_odds(z) + self.second * second + self.offset
+        return self._within_reach(odds, self.slope + self.second, variance)
 
 
 def left_out_cost(z: Array, y: Array, weights: Array | None = None) -> tuple[float, Array]:
     """−log likelihood of labels ±1 by the best map of their leave-one-out outputs, in nats, and its slopes ∂/∂z_i."""
     t, rows = (y > 0).astype(float), counted(weights, len(y))
     centre = float(np.log(rows @ t) - np.log(rows @ (1.0 - t)))
-    slope, offset = _most_probable(label_log_odds(z), t, centre, rows)
+    slope, offset = _most_probable([label_log_odds(z)], t, centre, rows)
     if slope <= 0.0:
         slope, offset = 0.0, centre
     odds = slope * label_log_odds(z) + offset
@@ -110,10 +149,15 @@ def _log_softplus(x: Array) -> Array:
     return np.where(x > -30.0, np.log(np.logaddexp(0.0, np.maximum(x, -30.0))), x)
 
 
-def _most_probable(z: Array, t: Array, centre: float, rows: Array) -> tuple[float, float]:
-    """A and b by Newton's method with step halving, for outputs z of shape (N,), labels t in {0, 1} and row counts."""
-    features = np.stack([z, np.ones_like(z)], axis=1)  # [N, 2]
-    middle, precision = np.array([SLOPE_MEAN, centre]), np.array([SLOPE_SD, OFFSET_SD]) ** -2.0
+def _most_probable(inputs: list[Array], t: Array, centre: float, rows: Array) -> tuple[float, ...]:
+    """A, e if f is given, and b, by Newton's method with step halving.
+
+    For h(z) and f, each of shape (N,), labels t in {0, 1} and row counts.
+    """
+    features = np.stack([*inputs, np.ones_like(t)], axis=1)  # [N, 2] or [N, 3]
+    others = len(inputs) - 1
+    middle = np.array([SLOPE_MEAN, *[0.0] * others, centre])
+    precision = np.array([SLOPE_SD, *[SECOND_SD] * others, OFFSET_SD]) ** -2.0
 
     def cost(point: Array) -> float:
         odds = features @ point
@@ -132,4 +176,4 @@ def _most_probable(z: Array, t: Array, centre: float, rows: Array) -> tuple[floa
         point, now = point - size * step, cost(point - size * step)
         if length < _STILL:
             break
-    return float(point[0]), float(point[1])
+    return tuple(point.tolist())

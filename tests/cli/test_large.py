@@ -63,6 +63,19 @@ def test_files_in_pieces_give_the_model_of_the_whole_table(run, tmp_path, folder
         assert (written["label"] == np.where(written["P(yes)"] > 0.5, "yes", "no")).all()
 
 
+def test_probabilities_by_a_logistic_regression_too(run, tmp_path, folder):
+    out, frame = tmp_path / "model.npz", table()
+    assert run("fit", folder, *FIT, "--moderation", "logistic", "--out", out)[0] == 0
+    X, y = frame[["a", "b"]].to_numpy(), frame["y"].to_numpy(str)
+    whole = FixedSizeLSSVC(n_landmarks=25, moderation="logistic").fit(X, y)
+    found = load(out).predict_proba(frame[["a", "b"]])
+    np.testing.assert_allclose(found, whole.predict_proba(X), atol=1e-6)
+    code, _, err = run("fit", folder / "part0.csv", "--target", "y", "--ignore", "z", "--moderation", "logistic")
+    assert (code, "--moderation logistic is for models with landmarks" in err) == (2, True)
+    code, _, err = run("fit", folder, "--target", "z", "--ignore", "y", "--landmarks", "9", "--moderation", "logistic")
+    assert (code, "--moderation is for classification" in err) == (2, True)
+
+
 def test_pieces_of_a_large_table_are_predicted_as_the_whole(run, tmp_path, folder, monkeypatch):
     out = tmp_path / "model.npz"
     assert run("fit", folder, "--target", "z", "--ignore", "y", "--landmarks", "25", "--out", out)[0] == 0
@@ -165,6 +178,7 @@ def test_an_empty_file_and_one_of_a_single_class_are_no_trouble(run, folder):
         (("--exact",), "--exact is for one table"),
         (("--criterion", "press"), "--criterion is for exact models"),
         (("--no-occam",), "--no-occam is for exact models"),
+        (("--moderation", "class"), "--moderation is for exact models"),
         (("--scheduler", "tcp://127.0.0.1:1"), "no Dask scheduler answers at 'tcp://127.0.0.1:1'"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit
 
-from bayes_lssvm.levels.logistic_map import LogisticMap, label_log_odds, left_out_cost
+from bayes_lssvm.levels.logistic_map import JointMap, LogisticMap, label_log_odds, left_out_cost
 
 
 def outputs(seed, n=40, sign=1.0):
@@ -84,3 +84,36 @@ def test_a_slope_is_found_where_symmetry_leaves_the_offset_at_rest():
     found = LogisticMap.fit(z, np.ones(8), y)
     assert found.slope == pytest.approx(best.x[0], abs=1e-6)
     assert found.offset == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_joint_map_is_the_optimum_of_its_page():
+    (z, y), f = outputs(3), 1.5 * np.random.default_rng(4).normal(size=40)
+    t, centre = (y > 0).astype(float), np.log(13 / 27)
+
+    def cost(point):
+        odds = point[0] * label_log_odds(z) + point[1] * f + point[2]
+        prior = ((point[0] - 1.0) / 4.0) ** 2 + point[1] ** 2 + ((point[2] - centre) / 3.0) ** 2
+        return np.sum(np.logaddexp(0.0, odds) - t * odds) + 0.5 * prior
+
+    wanted = minimize(cost, [1.0, 0.0, centre], tol=1e-12).x
+    found = JointMap.fit_both(z, np.linspace(1.0, 2.0, 40), f, y)
+    np.testing.assert_allclose([found.slope, found.second, found.offset], wanted, atol=1e-5)
+    assert (found.largest_variance, found.bound) == (2.0, 2.0 * np.log(41.0))
+    np.testing.assert_allclose(
+        found.joint_log_odds(z, np.full(40, 2.0), f),
+        np.clip(wanted[0] * label_log_odds(z) + wanted[1] * f + wanted[2], -found.bound, found.bound),
+        atol=1e-4,
+    )
+    # far from the data what is beyond the classes shrinks by MacKay's factor, h and f being about 2z each
+    near, far = (found.joint_log_odds(z, np.full(40, v), f) - centre for v in (2.0, 7.0))
+    shrink = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * (2.0 * (found.slope + found.second)) ** 2 * 5.0)
+    np.testing.assert_allclose(far, shrink * near, rtol=1e-10)
+
+
+def test_a_joint_map_that_falls_leaves_the_second_out():
+    z, y = outputs(5, sign=-1.0)
+    found = JointMap.fit_both(z, np.ones(40), 2.0 * z, y)
+    assert (found.slope, found.second, found.offset) == (0.0, 0.0, found.class_log_odds)
+    alone = LogisticMap.fit(-z, np.ones(40), y)
+    kept = JointMap.fit_both(-z, np.ones(40), np.zeros(40), y)
+    assert (kept.slope, kept.second) == (pytest.approx(alone.slope, abs=1e-9), 0.0)
