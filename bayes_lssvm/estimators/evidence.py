@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..marginal.posterior import HyperPosterior
 
 _IRRELEVANT = 100.0  # of √d, the scale of inputs that matter
-_ROUNDING = 1e-12  # of PRESS without inputs, below which rounding has its say in it
+_ROUNDING = 0.01  # of the typical leave-one-out error
 
 Prior = HyperPrior | LogPrior | str | None
 
@@ -266,8 +266,10 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
                 'search. Compare criterion="press", kernel="linear" or one width for all inputs.',
                 BayesLSSVMWarning,
             )
-        rounding = found.press < _ROUNDING * found.baseline
-        tiny = "as small as rounding allows, so the value of the criterion means nothing."
+        # systems with K + 1/γ are solved to ε γ tr K of the targets
+        lost = np.finfo(float).eps * found.gamma * float(self.kernel_.diag(self.X_fit_).sum())
+        rounding = lost > _ROUNDING * np.sqrt(found.press / found.baseline)
+        tiny = "so small that rounding affects them, and the value of the criterion is not reliable."
         if found.status == "interpolation":
             warn(
                 "Interpolation: leave-one-out errors keep falling up to the largest γ that was tried "

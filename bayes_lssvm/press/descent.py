@@ -34,6 +34,7 @@ _ENOUGH, _SETTLED = Stop(1e-10, 1e-4), Stop(0.0, 1e-8)
 _INSIDE = 1e-3  # units of log₂ from an edge of the box, farther than the differences of gradients reach
 _DIFFERENCE, _NEAR = 1e-4, 1e-3  # their step, and the longest step of Newton
 _FEW, _NEWTON_STEPS = 12, 2  # parameters for which the Hessian is worth its gradients
+_LEVEL = 1e-5  # of the value: a curvature, for units of log₂, that leaves an end to rounding
 _FLAT = 1e-4  # 1 − mean K(x, z)/mean K(x, x) below which a kernel is as good as constant or linear
 _STALLED = 0.1  # between 0, at a minimum, and 1, where the penalty alone is left; settled on simulated labels
 
@@ -181,20 +182,42 @@ def settled(objective: PressObjective, end: PressOutcome, *, max_iter: int = 200
             message=end.message,
             n_evaluations=end.n_evaluations + again.n_evaluations,
         )
-    return _at_zero_slope(own, again)
+    found, level = _at_zero_slope(own, again)
+    return _at_the_end_of_a_plateau(own, found, max_iter) if level else found
 
 
-def _at_zero_slope(objective: PressObjective, end: PressOutcome) -> PressOutcome:
+def _at_the_end_of_a_plateau(objective: PressObjective, end: PressOutcome, max_iter: int) -> PressOutcome:
+    """The end, or a better one from an edge of the box of its kernel's only parameter.
+
+    A criterion that becomes level on the way to an edge, as where a polynomial has lost its lower terms, ends a descent
+    where rounding does.
+    """
+    box = search_box(objective, end.kernel)
+    if len(box) != 2 or end.at_bound:
+        return end
+    for edge in box[1]:
+        x = point_of(end.kernel, end.gamma, box)
+        x[1] = edge
+        other = descend(objective, PressStart(*model_at(end.kernel, x)), max_iter=max_iter, stop=_SETTLED)
+        better = other.evaluation.value < end.evaluation.value and not (other.flat_limit or other.stalled)
+        count = end.n_evaluations + other.n_evaluations
+        end = replace(other, start=end.start, selected=end.selected) if better else end
+        end = replace(end, n_evaluations=count)
+    return end
+
+
+def _at_zero_slope(objective: PressObjective, end: PressOutcome) -> tuple[PressOutcome, bool]:
     """Newton's steps to where the gradient within the box is zero, by differences of gradients.
 
     Values leave a minimum undecided within the root of their rounding, and gradients within their rounding. That
-    matters where γ stands at the upper end of its range, or where the criterion is nearly level.
+    matters where γ stands at the upper end of its range, or where the criterion is nearly level, which is said too.
     """
     box = search_box(objective, end.kernel)
     x = point_of(end.kernel, end.gamma, box)
     free = np.flatnonzero((x > box[:, 0] + _INSIDE) & (x < box[:, 1] - _INSIDE))
+    level = False
     if not 0 < len(free) <= _FEW:
-        return end
+        return end, level
 
     def evaluated(x: Array) -> PressEvaluation:
         return objective.evaluate(*model_at(end.kernel, x), gradient=True)
@@ -207,6 +230,7 @@ def _at_zero_slope(objective: PressObjective, end: PressOutcome) -> PressOutcome
         axes = _DIFFERENCE * np.eye(len(x))[free]
         H = np.array([slope(evaluated(x + axis)) - slope(evaluated(x - axis)) for axis in axes]) / (2.0 * _DIFFERENCE)
         values, vectors = np.linalg.eigh(0.5 * (H + H.T))
+        level = bool(values[0] < _LEVEL * max(1.0, abs(end.evaluation.value)))
         if values[0] <= 0.0:
             break  # no minimum, or none that differences can see
         step = -vectors @ ((vectors.T @ slope(end.evaluation)) / values)
@@ -219,7 +243,7 @@ def _at_zero_slope(objective: PressObjective, end: PressOutcome) -> PressOutcome
             break
         kernel, gamma = model_at(end.kernel, moved)
         x, end = moved, replace(end, kernel=kernel, gamma=gamma, evaluation=found)
-    return end
+    return end, level
 
 
 def descend(objective: PressObjective, start: PressStart, *, max_iter: int = 200, stop: Stop = _ENOUGH) -> PressOutcome:

@@ -158,7 +158,7 @@ def answers(model: Any, X, y, new) -> Answer:
         else:
             mean, std = model.predict(new, return_std=True)
             found["mean"], found["std"] = (mean - np.mean(y)) / np.std(y), std / np.std(y)
-        if any("the value of the criterion means nothing" in str(w.message) for w in said):
+        if any("the value of the criterion is not reliable" in str(w.message) for w in said):
             pass
         elif getattr(model, "press_", None) is not None:
             found["criterion"] = np.array(model.press_.value)
@@ -220,6 +220,7 @@ def test_order_has_no_say_where_labels_repeat(cases):
         1200274,  # the first input was kept where no input was needed
         1200280,  # γ at the upper end of its range: PRESS is too rough there to be minimised by its values
         1200362,  # PRESS nearly level in γ
+        3000493,  # PRESS level in the scale of a polynomial, up to the end of its range
     ],
 )
 def test_what_once_depended_on_order_or_units(seed):
@@ -227,21 +228,23 @@ def test_what_once_depended_on_order_or_units(seed):
     assert max(found.values()) < 1.0, (what, found)
 
 
+@pytest.mark.filterwarnings("ignore:Stalled")
 @pytest.mark.parametrize(
     "seed",
     [
         1200116,  # γ at the end of its range
         7000098,  # γ within it, where rounding makes a minimum
+        3000168,  # errors of a ten-thousandth
     ],
 )
-def test_a_criterion_that_is_rounding_is_said_to_mean_nothing(seed):
-    """Labels without noise on three places: every leave-one-out error is rounding, and what is predicted is not."""
+def test_a_criterion_of_rounded_errors_is_said_to_be_unreliable(seed):
+    """Labels without noise at few places: leave-one-out errors are as small as rounding, and predictions are not."""
     case = labels_on_a_grid(seed)
     first = answers(case.make(), case.X, case.y, case.new)
-    with pytest.warns(InterpolationWarning, match="the value of the criterion means nothing"):
+    with pytest.warns(InterpolationWarning, match="the value of the criterion is not reliable"):
         model = case.make().fit(case.X, case.y)
     assert list(first.numbers) == ["probabilities"]
-    assert model.press_.press < 1e-14 * model.press_.baseline
+    assert model.press_.press < 1e-8 * model.press_.baseline
     what, found = differences(seed, labels_on_a_grid)
     assert max(found.values()) < 1.0, (what, found)
 
