@@ -84,8 +84,10 @@ def pivots(kernel: Kernel, X: Array, m: int, rng: np.random.Generator) -> AnyArr
 def _accepted(G: Array, given: Array, rng: np.random.Generator, floor: float) -> list[int]:
     """Of proposals with the residual matrix G, those that a chance proportional to what the others leave accepts."""
     left, factor, kept = given.copy(), np.zeros((len(G), 0)), []
+    # one for each, needed or not: of a row that is proposed twice only rounding is left, which must not move the others
+    chances = rng.random(len(G))
     for j in range(len(G)):
-        if left[j] <= floor or rng.random() * given[j] >= left[j]:
+        if left[j] <= floor or chances[j] * given[j] >= left[j]:
             continue
         column = (G[:, j] - factor @ factor[j]) / np.sqrt(left[j])
         factor = np.column_stack([factor, column])
