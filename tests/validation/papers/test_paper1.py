@@ -210,7 +210,10 @@ def test_at_the_flat_limit_the_classifier_is_linear():
 
 @pytest.mark.slow
 def test_on_splice_a_descent_stalls_on_its_way_to_the_flat_limit():
-    """The sixth partition: the lowest value of criterion 15 has more PRESS and more test errors than the others."""
+    """The sixth partition: the lowest value of criterion 15 has more PRESS and more test errors than the others.
+
+    It is no minimum, and one of the others is chosen; settled further than a descent goes, it has more errors too.
+    """
     try:
         rows, (split, _) = rows_of("ida_splice"), partition("ida_splice", 1000, 5)
     except FileNotFoundError:
@@ -227,13 +230,17 @@ def test_on_splice_a_descent_stalls_on_its_way_to_the_flat_limit():
         return 100.0 * np.mean(model.predict(T) != labels)
 
     inside = sorted((o for o in found.outcomes if not o.flat_limit), key=lambda o: o.evaluation.value)
-    chosen, *others = inside
-    assert not chosen.converged
+    least, *others = inside
+    assert least.stalled  # whatever the optimiser says: its values hardly change any more
     assert len(others) == 2
     for other in others:
-        assert other.evaluation.value > chosen.evaluation.value + 90.0
-        assert other.evaluation.press < 0.75 * chosen.evaluation.press
-        assert error(other) < 6.0 < 8.5 < error(chosen)
+        assert not other.stalled
+        assert other.evaluation.value > least.evaluation.value + 40.0
+        assert other.evaluation.press < 0.75 * least.evaluation.press
+    (chosen,) = (o for o in others if o.gamma == found.gamma and o.kernel == found.kernel)
+    (left,) = (o for o in others if o is not chosen)
+    assert error(left) < 6.0
+    assert error(chosen) < 7.5 < 8.5 < error(least)
 
 
 @pytest.mark.slow
