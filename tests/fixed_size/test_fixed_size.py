@@ -5,6 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from bayes_lssvm.fixed_size import landmarks
 from bayes_lssvm.fixed_size.blocks import of_arrays
 from bayes_lssvm.fixed_size.features import ExplicitMap, NystromMap
 from bayes_lssvm.fixed_size.landmarks import RULES, choose_landmarks
@@ -246,3 +247,15 @@ def test_arrays_come_in_shards_that_name_their_rows():
     shards = of_arrays(X, y, rows=4)
     assert [shard.name for shard in shards] == ["rows 0 to 3", "rows 4 to 7", "rows 8 to 9"]
     np.testing.assert_array_equal(np.vstack([x for shard in shards for x, *_ in shard.blocks()]), X)
+
+
+def test_a_row_proposed_twice_leaves_the_chances_of_the_others_alone():
+    """What is left of it is rounding, and differs between orders of merging, above the floor or below it."""
+    X = np.random.default_rng(3).normal(size=(30, 2))[[0, 1, 1, *range(2, 20)]]
+    K = RBF(1.0)(X)
+    below, above = K.copy(), K.copy()
+    below[2, 1] = below[1, 2] = 1.0
+    above[2, 1] = above[1, 2] = 1.0 - 3e-15
+    kept = [landmarks._accepted(G, np.ones(len(G)), np.random.default_rng(8), 1e-15) for G in (below, above)]
+    assert kept[0] == kept[1]
+    assert 2 < len(kept[0]) < len(X)

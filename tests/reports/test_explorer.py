@@ -145,7 +145,8 @@ def test_the_documentation_has_the_numbers_of_the_page(numbers):
         np.testing.assert_allclose(row, wanted, atol=0.051)
         np.testing.assert_allclose(row[:4], wanted[:4], atol=0.00501)
     off = {name: np.abs(np.array(numbers["rungs"][name]) - exact) for name in ("mackay", "hessian")}
-    said = re.search(r"at most (\d\.\d+) nats .*?, at σ = (\d\.\d+)\. With the exact Hessian .*? up to (\d\.\d) nats", text)
+    pattern = r"at most (\d\.\d+) nats .*?, at σ = (\d\.\d+)\. With the exact Hessian .*? up to (\d\.\d) nats"
+    said = re.search(pattern, text)
     assert float(said[1]) == pytest.approx(off["mackay"].max(), abs=0.006)
     assert float(said[2]) == pytest.approx(numbers["sigma"][int(off["mackay"].argmax())], abs=0.006)
     assert float(said[3]) == pytest.approx(off["hessian"].max(), abs=0.06)
