@@ -69,18 +69,20 @@ class FixedSizePosterior:
 
     def rows(self, phi: Array, diagonal: Array) -> Rows:
         """Rows with features φ of shape (n, m) and K(x, x) of shape (n,)."""
-        lack = np.maximum(diagonal - np.einsum("ij,ij->i", phi, phi), 0.0)
+        # Below zero by rounding where a landmark is nearly dependent on others: ‖φ‖² is too large then, in a direction
+        # of which the data know nothing, and φ̃ᵀ(I + C/s)⁻¹φ̃ by as much. Only their sum must not be negative.
+        lack = diagonal - np.einsum("ij,ij->i", phi, phi)
         centred = phi - self.centre
         squares = np.square(centred @ self.vectors)
         if self.vectors.shape[1] < len(self.vectors):  # fewer rows than features
-            lack = lack + np.maximum(np.einsum("ij,ij->i", centred, centred) - squares.sum(axis=1), 0.0)
+            lack = lack + np.einsum("ij,ij->i", centred, centred) - squares.sum(axis=1)
         return Rows(phi @ self.w, squares, lack)
 
     def moments(self, phi: Array, diagonal: Array) -> tuple[Array, Array]:
         """z_MP and σ_z², each of shape (n, B)."""
         rows = self.rows(phi, diagonal)
-        variance = (self._spread(rows) + rows.outside[:, None]) / self.mu + 1.0 / (self.mass * self.zeta)
-        return rows.output + self.b, variance
+        prior_left = np.maximum(self._spread(rows) + rows.outside[:, None], 0.0)
+        return rows.output + self.b, prior_left / self.mu + 1.0 / (self.mass * self.zeta)
 
     def _spread(self, rows: Rows) -> Array:
         """φ̃ᵀ(I + C/s)⁻¹φ̃ within U, of shape (n, B)."""
@@ -101,4 +103,4 @@ class FixedSizePosterior:
         residuals, variances = (y - rows.output - self.b) / freedom, np.maximum(s / freedom - s, 0.0) / (w * self.mu)
         if whole:
             residuals, variances = one_of_each(residuals, variances, w, self.zeta)
-        return y - residuals, variances + rows.outside[:, None] / self.mu
+        return y - residuals, np.maximum(variances + rows.outside[:, None] / self.mu, 0.0)

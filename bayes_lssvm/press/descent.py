@@ -18,7 +18,7 @@ from ..base.errors import NotPositiveSemidefiniteError
 from ..base.rounding import ROUNDING
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
-from ..search.climb import Stop, climb
+from ..search.climb import Stop, climb, to_zero_slope
 from ..search.starts import spread_subset, starting_points
 from .criterion import LOG_2, PressEvaluation, PressObjective, sensitivities
 from .leave_one_out import LeaveOneOutSpectrum
@@ -31,9 +31,6 @@ _MAX_MINIMA = 3
 _HIGH, _MODERATE = 1e3, 1e2  # γ times the mean of K(x, x)
 _MAX_GAMMA = 1e9  # times the mean of K(x, x): beyond, rounding makes the criterion too rough to descend
 _ENOUGH, _SETTLED = Stop(1e-10, 1e-4), Stop(0.0, 1e-8)
-_INSIDE = 1e-3  # units of log₂ from an edge of the box, farther than the differences of gradients reach
-_DIFFERENCE, _NEAR = 1e-4, 1e-3  # their step, and the longest step of Newton
-_FEW, _NEWTON_STEPS = 12, 2  # parameters for which the Hessian is worth its gradients
 _LEVEL = 1e-5  # of the value: a curvature, for units of log₂, that leaves an end to rounding
 _FLAT = 1e-4  # 1 − mean K(x, z)/mean K(x, x) below which a kernel is as good as constant or linear
 _STALLED = 0.1  # between 0, at a minimum, and 1, where the penalty alone is left; settled on simulated labels
@@ -207,42 +204,26 @@ def _at_the_end_of_a_plateau(objective: PressObjective, end: PressOutcome, max_i
 
 
 def _at_zero_slope(objective: PressObjective, end: PressOutcome) -> tuple[PressOutcome, bool]:
-    """Newton's steps to where the gradient within the box is zero, by differences of gradients.
+    """An end moved to where the gradient is zero, and whether the criterion is nearly level there.
 
-    Values leave a minimum undecided within the root of their rounding, and gradients within their rounding. That
-    matters where γ stands at the upper end of its range, or where the criterion is nearly level, which is said too.
+    That matters where γ stands at the upper end of its range, or where the criterion is nearly level.
     """
     box = search_box(objective, end.kernel)
     x = point_of(end.kernel, end.gamma, box)
-    free = np.flatnonzero((x > box[:, 0] + _INSIDE) & (x < box[:, 1] - _INSIDE))
-    level = False
-    if not 0 < len(free) <= _FEW:
-        return end, level
 
     def evaluated(x: Array) -> PressEvaluation:
         return objective.evaluate(*model_at(end.kernel, x), gradient=True)
 
-    def slope(found: PressEvaluation) -> Array:
+    def slope(x: Array) -> Array:
+        found = evaluated(x)
         assert found.gradient is not None
-        return found.gradient[free]
+        return found.gradient
 
-    for _ in range(_NEWTON_STEPS):
-        axes = _DIFFERENCE * np.eye(len(x))[free]
-        H = np.array([slope(evaluated(x + axis)) - slope(evaluated(x - axis)) for axis in axes]) / (2.0 * _DIFFERENCE)
-        values, vectors = np.linalg.eigh(0.5 * (H + H.T))
-        level = bool(values[0] < _LEVEL * max(1.0, abs(end.evaluation.value)))
-        if values[0] <= 0.0:
-            break  # no minimum, or none that differences can see
-        step = -vectors @ ((vectors.T @ slope(end.evaluation)) / values)
-        moved = x.copy()
-        moved[free] += step
-        if np.abs(step).max() > _NEAR:
-            break
-        found = evaluated(moved)
-        if np.abs(slope(found)).max() >= np.abs(slope(end.evaluation)).max():
-            break
+    moved, curvature = to_zero_slope(slope, x, box)
+    level = curvature < _LEVEL * max(1.0, abs(end.evaluation.value))
+    if not np.array_equal(moved, x):
         kernel, gamma = model_at(end.kernel, moved)
-        x, end = moved, replace(end, kernel=kernel, gamma=gamma, evaluation=found)
+        end = replace(end, kernel=kernel, gamma=gamma, evaluation=evaluated(moved))
     return end, level
 
 

@@ -19,9 +19,12 @@ from ..base.errors import NotPositiveSemidefiniteError
 from ..base.progress import tqdm
 from ..base.typing import AnyArray, Array
 
-__all__ = ["Climb", "Stop", "at_edge", "climb", "climb_from_each", "with_bar"]
+__all__ = ["Climb", "Stop", "at_edge", "climb", "climb_from_each", "to_zero_slope", "with_bar"]
 
 _WALL = 1e3  # nats
+_INSIDE = 1e-3  # from an edge of the box, farther than the differences of gradients reach
+_DIFFERENCE, _NEAR = 1e-4, 1e-3  # their step, and the longest step of Newton
+_FEW, _NEWTON_STEPS = 12, 2  # coordinates for which the Hessian is worth its gradients
 
 Item = TypeVar("Item")
 
@@ -100,6 +103,44 @@ def climb(function: Callable[[Array], tuple[float, Array]], start: Array, bounds
     end = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     x = np.asarray(end.x)
     return Climb(x, -float(end.fun), at_edge(x, bounds), int(end.nfev), bool(end.success), str(end.message))
+
+
+def to_zero_slope(gradient: Callable[[Array], Array], x: Array, bounds: Array) -> tuple[Array, float]:
+    """A minimum moved by Newton's steps to where the gradient within the box is zero, and the least curvature there.
+
+    Values leave a minimum undecided within the root of their rounding, gradients within their rounding. The Hessian is
+    of differences of gradients. The point stays where it is, with an infinite curvature where nothing was tried, if too
+    many coordinates are free or none, if there is no minimum that differences can see, or if a step is no short one.
+
+    Parameters
+    ----------
+    gradient : callable
+        At a point of shape (P,).
+    x : array of shape (P,)
+    bounds : array of shape (P, 2)
+    """
+    free = np.flatnonzero((x > bounds[:, 0] + _INSIDE) & (x < bounds[:, 1] - _INSIDE))
+    least = np.inf
+    if not 0 < len(free) <= _FEW:
+        return x, least
+    here = gradient(x)[free]
+    for _ in range(_NEWTON_STEPS):
+        axes = _DIFFERENCE * np.eye(len(x))[free]
+        H = np.array([gradient(x + axis)[free] - gradient(x - axis)[free] for axis in axes]) / (2.0 * _DIFFERENCE)
+        values, vectors = np.linalg.eigh(0.5 * (H + H.T))
+        least = float(values[0])
+        if least <= 0.0:
+            break
+        step = -vectors @ ((vectors.T @ here) / values)
+        moved = x.copy()
+        moved[free] += step
+        if np.abs(step).max() > _NEAR:
+            break
+        there = gradient(moved)[free]
+        if np.abs(there).max() >= np.abs(here).max():
+            break
+        x, here = moved, there
+    return x, least
 
 
 def climb_from_each(

@@ -259,3 +259,26 @@ def test_a_row_proposed_twice_leaves_the_chances_of_the_others_alone():
     kept = [landmarks._accepted(G, np.ones(len(G)), np.random.default_rng(8), 1e-15) for G in (below, above)]
     assert kept[0] == kept[1]
     assert 2 < len(kept[0]) < len(X)
+
+
+@pytest.mark.parametrize("stretch", [0.3, 0.5])
+def test_a_nearly_dependent_landmark_that_rounding_stretches_leaves_the_error_bars(stretch):
+    """Two landmarks 10⁻⁵ apart: what is left of the second is known to few digits, and so is a feature of other points.
+
+    ‖φ(x)‖² may then exceed K(x, x), in a direction of which the data know nothing.
+    """
+    X, y = data(20)
+    Z = np.vstack([X, X[:1] + 1e-5])
+    kernel = RBF(0.8)
+    features = NystromMap.of(kernel, Z)
+    assert features.size == 21
+    L = features.L.copy(order="F")
+    L[-1, -1] *= stretch
+    new = np.random.default_rng(1).normal(size=(200, 2)) * 1.5
+    found = []
+    for each in (features, NystromMap(kernel, features.Z, L)):
+        (task,) = tasks_of(statistics_of(each, X, y), None)
+        posterior = FixedSizePosterior.of(task, np.array([0.5]), np.array([20.0]))
+        found.append(posterior.moments(each(new), kernel.diag(new)))
+    assert (np.square(each(new)).sum(axis=1) > kernel.diag(new) + 1e-3).any()
+    np.testing.assert_allclose(found[1], found[0], atol=1e-7)
