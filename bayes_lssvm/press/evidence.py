@@ -203,4 +203,4 @@ def _minimise(objective: PressObjective, kernel: Kernel, x: Array, box: Array, x
         assert found.gradient is not None
         return -found.value, -found.gradient
 
-    return climb(height, x, box, Stop(1e-12, 1e-5, 200))
+    return climb(height, x, box, Stop(1e-14, 1e-7, 200))  # so far that its end does not move ξ in the sixth digit
