@@ -7,11 +7,11 @@ jointly (`several`). Where that is lost, values along a line or a climb take its
 over all γ once more on all data, so that a better mode there is not missed, and all that is reported is of that exact
 evaluation.
 
-For one parameter and a prior the subset has a fifth of the points, at least 300. Every peak over the starts is climbed
-there, even one that is 30 nats behind, and where there are several they are compared on half of the points and, if that
-leaves more than one, on all: a fine structure is a low peak on few points and may be the best model of all. Starts of
-several parameters are sifted on 150 points and climbed on 300, with a prior by the density alone; ends without a valley
-between them are one optimum. What does not show there at all can be missed. Kernels for which γ runs to an end of its
+For one parameter the subset has a fifth of the points, at least 300. Every peak over the starts is climbed there, even
+one that is 30 nats behind, and where there are several they are compared on half of the points and, if that leaves more
+than one, on all: a fine structure is a low peak on few points and may be the best model of all. Starts of several
+parameters are sifted on 150 points and climbed on 300, with a prior by the density alone; ends without a valley between
+them are one optimum. What does not show there at all can be missed. Kernels for which γ runs to an end of its
 range are taken only if they beat every other by a clear margin (`Evaluation.rank`).
 """
 
@@ -245,14 +245,14 @@ def _distinct(evaluations: list[Evaluation]) -> list[Evaluation]:
 def _climb_by_subset(
     objective: Objective, kernel: Kernel, starts: Array, bounds: Array, rng: np.random.Generator
 ) -> list[_Climb]:
-    ridges = objective.prior is not None and starts.shape[1] == 1
-    small = on_some(objective, subset_size(len(objective.y)) if ridges else SUBSET, rng)
+    line = starts.shape[1] == 1
+    small = on_some(objective, subset_size(len(objective.y)) if line else SUBSET, rng)
     # a fine structure that all data have shows as a peak on the subset, if a low one, but not always on fewer points
-    chosen = _promising(small if ridges else on_some(objective, SIFTED, rng), kernel, starts)
+    chosen = _promising(small if line else on_some(objective, SIFTED, rng), kernel, starts)
     climbed = [_on_subset(small, kernel, start, bounds, rng) for start in with_bar(chosen)]
     climbed = distinct(sorted(climbed, key=lambda s: -s.evaluation.rank), lambda s: s.evaluation.kernel.log_params)
-    climbed = climbed if ridges else _without_a_valley(small, climbed)
-    kept, extra = _worth_polishing(objective, climbed, len(small.y) if ridges else None, rng)
+    climbed = climbed if line else _without_a_valley(small, climbed)
+    kept, extra = _worth_polishing(objective, climbed, len(small.y) if line else None, rng)
     climbs = [_polished(objective, small, start, bounds, rng) for start in with_bar(kept)]
     climbs[0] = replace(climbs[0], n_evaluations=climbs[0].n_evaluations + extra)
     return climbs

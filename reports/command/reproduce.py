@@ -117,8 +117,9 @@ def reproduce(part: Study, size: Size, options: argparse.Namespace) -> StudyResu
     shown = result if everything is None else with_failures(everything, failed)
     table = get_table(shown)
     make = getattr(import_module(TABLES[part.name]), "statistics", None)
-    found = None if make is None else make(shown).as_json()
-    json_path, csv_path = write_table(table, shown, options.output / "reproduction", found)
+    found = None if make is None else make(shown)
+    numbers = None if found is None else found.as_json()
+    json_path, csv_path = write_table(table, shown, options.output / "reproduction", numbers)
     print(f"{as_text(table)}\n\n{json_path}\n{csv_path}\n", flush=True)
     return shown
 

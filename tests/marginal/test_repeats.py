@@ -194,6 +194,20 @@ def test_methods_agree_far_beyond_rounding(method, within):
     assert np.all(sd < 1e-3)
 
 
+def test_the_declared_error_is_a_number_however_large_gamma_is():
+    """Forty inputs four times with one label: γ is some exp(700), whose square is no number in double precision."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(40, 2)), 4, axis=0)
+    y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, 1.0, -1.0)
+    coarse, fine = (
+        marginalise(X, y, kernel=RBF(1.0), fixed_kernel=True, standardise=False, tolerance=tolerance)
+        for tolerance in (1e-3, 1e-6)
+    )
+    assert coarse.log_evidence > 1e4
+    assert abs(coarse.log_evidence - fine.log_evidence) <= coarse.log_evidence_error + fine.log_evidence_error
+    assert fine.log_evidence_error < coarse.log_evidence_error < 1e-2
+
+
 def test_repeats_are_no_slower():
     """The rule over γ used to be halved to its limit, because the integrand was cut."""
     X, y = _twice()

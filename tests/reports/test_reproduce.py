@@ -102,6 +102,13 @@ def test_parts_of_one_process_add_up_to_the_table_of_two(by_two, tmp_path, capsy
     assert largest(get_study(TABLE), tmp_path / "elsewhere") is None
 
 
+def test_a_column_of_ours_alone_has_no_statistics_of_the_papers(tmp_path, capsys):
+    assert go(tmp_path, TABLE, "--size", "quick", "--sets", "cra", "--algorithms", "no-occam") == 0
+    assert "no Occam" in capsys.readouterr().out
+    record = json.loads((tmp_path / "reproduction" / f"{TABLE}.json").read_text(encoding="utf-8"))
+    assert record["statistics"] is None
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

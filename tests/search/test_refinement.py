@@ -219,6 +219,19 @@ def test_the_better_of_two_optima_in_sigma_is_found(n, amplitude, frequency, noi
         assert refine(RBF(start), X, y, occam=False).value >= values.max()
 
 
+@pytest.mark.parametrize("seed", [1, 2, 5, 9])
+def test_a_curved_boundary_beside_a_linear_one_is_found_without_a_prior_too(seed):
+    """A plane with a wave on it: on few rows the widest kernels, which are linear, are the only peak."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 4))
+    wave = np.sin(2.0 * X[:, 0]) * np.cos(X[:, 1])
+    y = np.where(0.5 * X[:, 2] + wave + 0.8 * rng.normal(size=400) > 0.0, 1.0, -1.0)
+    objective = Objective(X, y, True, WIDTHS)
+    values = np.array([objective.evaluate(RBF(float(s))).value for s in np.geomspace(0.5, 2000.0, 24)])
+    assert values.argmax() not in (0, 23)
+    assert refine(RBF(2.0), X, y, seed=seed).value >= values.max()
+
+
 def test_the_same_seed_gives_the_same_kernel():
     X, y = many("ripley")
     first, second = (refine(RBF(1.0), X[:450], y[:450], seed=3) for _ in range(2))

@@ -194,13 +194,19 @@ def _close(a: float, b: float) -> bool:
 
 
 def _rounding(reduction: Reduction, u: Array, rows: _Rows) -> float:
-    """The mean of ½δ(tr_1 + μq_2) over the posterior; directions of known zeros have no rounding."""
+    """The mean of ½δ(tr_1 + μq_2) over the posterior; directions of known zeros have no rounding.
+
+    Beyond the γ that double precision can tell from infinity, tr_1 and q_2 are constant, and slopes of sums rounding.
+    """
     finite = np.isfinite(rows.log_integral)
     top = float(rows.log_integral[finite].max(initial=-np.inf))
-    share, gamma = np.exp(rows.log_integral - top), np.exp(u)
+    share = np.exp(rows.log_integral - top)
     step = float(u[1] - u[0])
-    tr1 = np.maximum(-_slope(rows.log_det, step) - reduction.n_zeros, 0.0) * gamma
-    q2 = np.maximum(_slope(np.exp(rows.log_q1), step) * gamma - reduction.within * gamma**2, 0.0)
+    highest = max(float(np.log(reduction.gamma_max)), float(u[0]) + 2.0 * step)
+    told = np.minimum(np.arange(len(u)), np.searchsorted(u, highest, side="right") - 1)
+    gamma = np.exp(u[told])
+    tr1 = np.maximum(-_slope(rows.log_det, step)[told] - reduction.n_zeros, 0.0) * gamma
+    q2 = np.maximum(_slope(np.exp(rows.log_q1), step)[told] - reduction.within * gamma, 0.0) * gamma
     mu = np.exp(log_sum_exp(rows.log_inner + rows.log_mu) - np.where(finite, rows.log_integral, 0.0))
     noise = 0.5 * ROUNDING_ERROR * reduction.kernel_norm * (tr1 + mu * q2)
     sums = ROUNDING_ERROR * reduction.n * float(np.abs(u).max())  # of logarithms, which are of the size of u each
