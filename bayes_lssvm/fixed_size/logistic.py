@@ -29,7 +29,7 @@ from scipy.special import expit
 
 from ..base.typing import AnyArray, Array
 from ..priors import HyperPrior, LogPrior
-from .blocks import Shard
+from .blocks import ROWS, Shard
 from .design import Design
 from .features import FeatureMap, in_blocks
 from .passes import Encoding, Runner
@@ -175,9 +175,10 @@ class Linearise:
     def __call__(self, shard: Shard) -> Curvature:
         """The sums of a shard."""
         found = Curvature.empty(len(self.c), self.features.size)
+        room = np.empty(ROWS * self.features.size)
         for X, y, weights in shard.blocks(len(self.encoding.standardiser.mean)):
             inputs, labels = self.encoding(X, y, shard.name)
-            phi = self.features(inputs)
+            phi = self.features(inputs, room)
             rows = self.rows_of_weight * (np.ones(len(X)) if weights is None else weights)
             for bit, signs in enumerate(self.code[labels].T):
                 part = np.flatnonzero(signs)

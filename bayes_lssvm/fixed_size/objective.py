@@ -101,9 +101,9 @@ class RowDerivative:
         return np.asarray((self.code != 0).any(axis=1)[targets])
 
     def of_rows(self, phi: Array, targets: AnyArray) -> Array:
-        """(AW)_i of rows that take part, with features of shape (n, m)."""
+        """(AW)_i of rows that take part, with features of shape (n, m), which are overwritten."""
         y = targets[:, None] if self.code is None else self.code[targets]  # [n, B]
-        centred = phi - self.centre
+        centred = np.subtract(phi, self.centre, out=phi)
         found = product(centred, self.matrix.T).T  # [m, n]
         residual, residuals = y - self.target_means, []
         for solve in self.solves:
@@ -150,10 +150,16 @@ def derivatives(
 
 
 def block_gradient(
-    features: NystromMap, rows: Sequence[RowDerivative], X: Array, targets: AnyArray, weights: Array | None = None
+    features: NystromMap,
+    rows: Sequence[RowDerivative],
+    X: Array,
+    targets: AnyArray,
+    weights: Array | None = None,
+    room: Array | None = None,
 ) -> Array:
-    """2 Σ_i dk_iᵀ(AW)_i over the rows of a block, for each of the kernel's log parameters."""
-    phi = features(X)
+    """2 Σ_i dk_iᵀ(AW)_i over the rows of a block, for each of the kernel's log parameters; `room` as for features."""
+    K = features.kernel(X, features.Z)
+    phi = features.whitened(K, room)
     if len(rows) == 1 and rows[0].takes_all:
         V = rows[0].of_rows(phi, targets)
     else:
@@ -164,7 +170,7 @@ def block_gradient(
                 V[part] += row.of_rows(some_rows(phi, np.flatnonzero(part)), targets[part])
     if weights is not None:
         V *= weights[:, None]
-    return 2.0 * np.array([float(np.vdot(V, dK)) for dK in features.kernel.gradient(X, features.Z)])
+    return 2.0 * features.kernel.contract_rows(X, features.Z, V, K)
 
 
 def landmark_gradient(features: NystromMap, outer: Array) -> Array:

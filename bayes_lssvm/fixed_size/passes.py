@@ -23,7 +23,7 @@ from ..base.progress import tqdm
 from ..base.standardisation import Standardiser
 from ..base.threads import at_most
 from ..base.typing import AnyArray, Array
-from .blocks import Shard, ShardError
+from .blocks import ROWS, Shard, ShardError
 from .features import FeatureMap, NystromMap
 from .objective import RowDerivative, block_gradient
 from .sample import Look
@@ -119,9 +119,10 @@ class Collect:
         """The sums of a shard."""
         classes = 1 if self.encoding.classes is None else len(self.encoding.classes)
         found = Statistics.empty(self.features.size, classes, by_class=self.by_class)
+        room = np.empty(ROWS * self.features.size)
         for X, y, weights in shard.blocks(len(self.encoding.standardiser.mean)):
             inputs, targets = self.encoding(X, y, shard.name)
-            found.add(self.features(inputs), targets, self.features.kernel.diag(inputs), weights)
+            found.add(self.features(inputs, room), targets, self.features.kernel.diag(inputs), weights)
         return found
 
     @property
@@ -148,8 +149,9 @@ class Differentiate:
     def __call__(self, shard: Shard) -> Array:
         """The sum over a shard, for each of the kernel's log parameters."""
         total = np.zeros(len(self.features.kernel.log_params))
+        room = np.empty(ROWS * self.features.size)
         for X, y, weights in shard.blocks(len(self.encoding.standardiser.mean)):
-            total += block_gradient(self.features, self.rows, *self.encoding(X, y, shard.name), weights)
+            total += block_gradient(self.features, self.rows, *self.encoding(X, y, shard.name), weights, room)
         return total
 
 

@@ -86,6 +86,13 @@ class Kernel(ABC):
         """
         return np.array([np.vdot(W, dK) for dK in self.gradient(X)])
 
+    def contract_rows(self, X: Array, Z: Array, W: Array, K: Array) -> Array:
+        """Σ_ij W_ij ∂K(x_i, z_j)/∂log θ_p for each parameter, from W and K = K(X, Z) of shape (n, m).
+
+        W may be overwritten.
+        """
+        return np.array([float(np.einsum("ij,ij->i", W, dK).sum()) for dK in self.gradient(X, Z)])
+
     def blocks(self, X: Array, Z: Array | None = None) -> Callable[[Kernel], Array]:
         """A function from kernels of this family to their block K(X, Z).
 

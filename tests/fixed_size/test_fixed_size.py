@@ -194,6 +194,17 @@ def test_shards_in_any_order_and_split_have_the_same_statistics():
         np.testing.assert_allclose(merged.lacking.sum(axis=1), whole.lacking.sum(axis=1), rtol=1e-10)
 
 
+def test_features_in_given_room_are_the_same_numbers():
+    X, _ = data(40)
+    features = NystromMap.of(RBF(0.6), X[:12])
+    room = np.full(40 * 12, np.nan)
+    found = features(X, room)
+    assert np.shares_memory(found, room)
+    assert found.flags.f_contiguous
+    np.testing.assert_array_equal(found, features(X))
+    np.testing.assert_array_equal(features(X[:7], room), features(X[:7]))
+
+
 def test_fewer_landmarks_are_the_first_ones():
     X, y = data(100)
     features = NystromMap.of(RBF(0.6), choose_landmarks("rpcholesky", RBF(0.6), X, 32, 0))

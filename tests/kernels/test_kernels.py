@@ -313,6 +313,20 @@ def test_contract_equals_the_sum_over_the_gradient(kernel, points):
         assert np.all(np.abs(contracted - expected) <= 1e-10 * scale)
 
 
+@cases(KERNELS)
+def test_contract_rows_equals_the_sum_over_the_gradient(kernel, points):
+    X, Z = points
+    W = np.random.default_rng(4).standard_normal((len(X), len(Z)))
+    expected = np.array([(W * dK).sum() for dK in kernel.gradient(X, Z)])
+    scale = np.array([np.abs(W * dK).sum() for dK in kernel.gradient(X, Z)])
+    K = kernel(X, Z)
+    kept = K.copy()
+    contracted = kernel.contract_rows(X, Z, W, K)
+    assert contracted.shape == kernel.log_params.shape
+    assert np.all(np.abs(contracted - expected) <= 1e-10 * scale)
+    np.testing.assert_array_equal(K, kept)
+
+
 def test_a_matrix_given_to_contract_is_not_overwritten():
     X = np.random.default_rng(3).standard_normal((9, WIDTH))
     for kernel in (RBF(1.3), ARD((1.0, 2.0, 3.0)), 2.0 * RBF(1.3), RBF(1.0) * Polynomial(2)):
