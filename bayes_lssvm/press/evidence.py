@@ -151,7 +151,7 @@ def optimise_xi_zeta(
     start = objective.evaluate(*model_at(kernel, x))
     xi, zeta, iteration, change = start.xi, start.zeta, 0, np.inf
     while True:
-        lowest = _minimise(objective, kernel, x, box, xi, zeta)
+        lowest = _minimise(objective, kernel, x, box, xi, zeta, tolerance)
         x = lowest.position
         end, gamma = model_at(kernel, x)
         found = objective.evaluate(end, gamma)
@@ -195,12 +195,15 @@ def optimise_xi_zeta(
     )
 
 
-def _minimise(objective: PressObjective, kernel: Kernel, x: Array, box: Array, xi: float, zeta: float) -> Climb:
-    """The minimum of eq 14 near x = (log₂ γ, log₂ θ)."""
+def _minimise(
+    objective: PressObjective, kernel: Kernel, x: Array, box: Array, xi: float, zeta: float, tolerance: float
+) -> Climb:
+    """The minimum of eq 14 near x = (log₂ γ, log₂ θ), as far as updates that stand still to a tolerance ask for."""
 
     def height(x: Array) -> tuple[float, Array]:
         found = objective.regularised(*model_at(kernel, x), xi=xi, zeta=zeta)
         assert found.gradient is not None
         return -found.value, -found.gradient
 
-    return climb(height, x, box, Stop(1e-12, 1e-5, 200))
+    # a point that is off by the tolerance is off in value by its square
+    return climb(height, x, box, Stop(min(1e-12, tolerance**2), min(1e-5, tolerance), 200))
