@@ -99,7 +99,9 @@ def main() -> None:
         "--output", type=Path, help="a JSON file for the verdicts; faults that it has as killed are not run again"
     )
     parser.add_argument(
-        "--listed", action="store_true", help="run what equivalent.json names instead: a fault that a test notices is none"
+        "--listed",
+        action="store_true",
+        help="run what equivalent.json names instead; a test should notice none",
     )
     options = parser.parse_args()
     unknown = [area for area in options.areas if area not in AREAS]
