@@ -9,11 +9,16 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from bayes_lssvm.kernels import RBF
+from bayes_lssvm.levels.level2 import log_evidence, log_evidence_gradient
+from bayes_lssvm.linalg.reduction import FARTHEST, largest_log_gamma
+from bayes_lssvm.linalg.spectrum import TridiagonalReduction
 from bayes_lssvm.marginal import log_mu as log_mu_module
-from bayes_lssvm.marginal.log_mu import LogMu, _cell_masses, _share_of_cell, log_sum_exp
+from bayes_lssvm.marginal.density import Level2Density
+from bayes_lssvm.marginal.log_mu import LogMu, _cell_masses, _share_of_cell, log_sum_exp, support_of_log_gamma
 from bayes_lssvm.marginal.predictions import MixturePredictor, NodePredictor, PredictionNode, Rows
+from bayes_lssvm.marginal.rules.level2 import _Kernels, _ranges
 from bayes_lssvm.marginal.rules.stretch import Stretch
-from bayes_lssvm.priors import Box, Gamma, Normal
+from bayes_lssvm.priors import Box, Flat, Gamma, Normal
 
 PRIORS = {
     "gaussian": (Normal(0.0, 3.0), Normal(0.0, 3.0)),
@@ -154,3 +159,67 @@ def test_what_predictors_keep_in_memory():
     assert with_variances.bytes == 8 * 12 * 2 + 8 * with_variances.spread.vectors.size
     predictor = MixturePredictor(nodes, X, y)
     assert predictor.bytes == sum(one.bytes for one in predictor.predictors)
+
+
+SPECTRA = {
+    "signal": (RBF(1.0), 0.1),
+    "noise": (RBF(1.0), 30.0),
+    "narrow": (RBF(0.05), 0.1),
+    "wide": (RBF(40.0), 0.3),
+    "two scales": (RBF(0.2) + RBF(6.0), 0.05),
+}
+FAR = {
+    "usual": (Normal(0.0, 3.0), Normal(0.0, 3.0)),
+    "far below": (Normal(25.0, 2.0), Normal(-20.0, 2.0)),
+    "far above": (Normal(-20.0, 1.0), Normal(15.0, 1.0)),
+    "boxes": (Box(-4.0, 6.0), Box(-3.0, 9.0)),
+    "very wide": (Normal(0.0, 40.0), Normal(0.0, 40.0)),
+}
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_ranges_of_log_gamma_hold_what_counts_on_a_dense_grid_and_little_more(name):
+    """Wherever priors and data put it, with hints that are right, wrong or none."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(15, 2))
+    reductions = []
+    for kernel, noise in SPECTRA.values():
+        y = np.sin(2.0 * X[:, 0]) + noise * rng.normal(size=15)
+        reductions.append(TridiagonalReduction.from_kernel_matrix(kernel(X), y))
+    kernels = _Kernels(tuple(reductions), *FAR[name])
+    lowest, highest = support_of_log_gamma(*FAR[name])
+    none = [None] * len(reductions)
+    found = _ranges(kernels, none)
+    hints = [(low - 5.0, high + 5.0) for low, high in found]
+    for k, (low, high) in enumerate(found):
+        u = np.linspace(max(lowest, -FARTHEST), min(highest, largest_log_gamma(reductions[k])), 12001)
+        heights = kernels.heights([k], [u])[0]
+        alive = u[heights > heights.max() - 36.0]
+        assert low <= alive[0] + 1e-9
+        assert high >= alive[-1] - 1e-9
+        assert low >= alive[0] - 2.0 - (u[1] - u[0])
+        assert high <= alive[-1] + 2.0 + (u[1] - u[0])
+    for near in (hints, [(low + 3.0, high - 3.0) for low, high in found], [(900.0, 910.0)] * len(found)):
+        again = _ranges(kernels, near)
+        for (low, high), (first, last), hint in zip(again, found, near, strict=True):
+            assert low <= first + 2.0
+            assert high >= last - 2.0
+            assert low >= min(first, hint[0]) - 2.0
+            assert high <= max(last, hint[1]) + 2.0
+
+
+def test_a_density_far_outside_what_doubles_hold_is_that_of_the_edge():
+    X = np.random.default_rng(4).normal(size=(9, 2))
+    reduction = TridiagonalReduction.from_kernel_matrix(RBF(1.0)(X), np.sin(X[:, 0]))
+    density = Level2Density(reduction, (Flat(), Flat()))
+    top = largest_log_gamma(reduction)
+    for x, held in (
+        ((1000.0, 1001.0), (300.0, 301.0)),
+        ((-1000.0, -1002.0), (-300.0, -302.0)),
+        ((1.0, 900.0), (1.0, 1.0 + top)),
+        ((1.0, -900.0), (1.0, 1.0 + np.log(1e-100 / reduction.lambda_max))),
+    ):
+        mu, zeta = np.exp(held).tolist()
+        found = density.value_and_gradient(np.array(x))
+        assert found.value == pytest.approx(log_evidence(reduction, mu, zeta), rel=1e-9)
+        assert found.gradient == pytest.approx(log_evidence_gradient(reduction, mu, zeta), rel=1e-6, abs=1e-9)
