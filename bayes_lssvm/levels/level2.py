@@ -138,7 +138,8 @@ def j3_gradient(reduction: Reduction, mu: float, zeta: float) -> Array:
     gamma = zeta / mu
     sums = reduction.sums(np.array([gamma]))
     weights = 0.5 * _one(sums.w) - 0.5 * _one(sums.d_eff) / mu  # E_W − (γ_eff − 1)/(2μ)
-    noise = 0.5 * _one(sums.q2) / gamma**2 - 0.5 * _one(sums.tr1) / (gamma * zeta)  # E_D − (N − γ_eff)/(2ζ)
+    # E_D − (N − γ_eff)/(2ζ); the square of the largest γ is no number
+    noise = 0.5 * _one(sums.q2) / gamma / gamma - 0.5 * _one(sums.tr1) / gamma / zeta
     return np.array([weights, noise])
 
 

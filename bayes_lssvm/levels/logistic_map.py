@@ -163,17 +163,17 @@ def _most_probable(inputs: list[Array], t: Array, centre: float, rows: Array) ->
         odds = features @ point
         return float(rows @ (np.logaddexp(0.0, odds) - t * odds) + 0.5 * np.sum(precision * (point - middle) ** 2))
 
-    point, now = middle.copy(), cost(middle)
+    point = middle.copy()
     for _ in range(_STEPS):
         p = expit(features @ point)
         gradient = features.T @ (rows * (p - t)) + precision * (point - middle)
         hessian = (features.T * (rows * p * (1.0 - p))) @ features + np.diag(precision)
         step = np.linalg.solve(hessian, gradient)
-        length, size = float(np.abs(step).max()), 1.0
+        length = float(np.abs(step).max())
         # near the optimum rounding hides the gain of a step that the gradient still asks for
-        while length > _NEAR and size > 1e-12 and cost(point - size * step) > now:
-            size *= 0.5
-        point, now = point - size * step, cost(point - size * step)
+        while length > _NEAR and cost(point - step) > cost(point):
+            step = 0.5 * step
+        point = point - step
         if length < _STILL:
             break
     return tuple(point.tolist())

@@ -40,7 +40,8 @@ class Discriminant(NamedTuple):
 
 
 def _log_normal(deviation: Array, variance: Array) -> Array:
-    return np.asarray(-0.5 * (np.log(2.0 * np.pi * variance) + deviation**2 / variance))
+    """Up to a constant."""
+    return np.asarray(-0.5 * (np.log(variance) + deviation**2 / variance))
 
 
 def class_log_odds(plus: ClassMoments, minus: ClassMoments, zeta_star: float) -> Array:
@@ -102,13 +103,13 @@ def within_range(posterior: DualPosterior, X: Array) -> Array:
     stands where it stood, to rounding.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        far = ~(np.abs(posterior.kernel.diag(X)) <= _LARGEST_DIAGONAL)
+        far = ~(posterior.kernel.diag(X) <= _LARGEST_DIAGONAL)
         if not far.any():
             return X
         X = X.copy()
         while far.any():
             X[far] *= 0.1
-            far = ~(np.abs(posterior.kernel.diag(X)) <= _LARGEST_DIAGONAL)
+            far = ~(posterior.kernel.diag(X) <= _LARGEST_DIAGONAL)
     return X
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -11,8 +13,9 @@ from bayes_lssvm.base.rows import group_equal_inputs
 from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
 from bayes_lssvm.levels.default_prior import default_prior
 from bayes_lssvm.levels.level2 import log_evidence, log_evidence_gradient
-from bayes_lssvm.levels.level2_posterior import _best_log_mu, most_probable
+from bayes_lssvm.levels.level2_posterior import _best_log_mu, _climbed, _local, most_probable
 from bayes_lssvm.levels.objective import Objective
+from bayes_lssvm.linalg.reduction import LocalEvidence
 from bayes_lssvm.linalg.spectrum import TridiagonalReduction
 from bayes_lssvm.marginal import laplace_evidence
 from bayes_lssvm.priors import Box, Flat, Gamma, HyperPrior, Normal, hyper_prior_from_dict
@@ -175,3 +178,88 @@ def test_the_best_log_mu_of_each_gamma_stays_within_both_boxes():
     np.testing.assert_allclose(found, np.minimum(0.5, 1.0 - log_gamma), atol=1e-9)
     low = _best_log_mu(20, np.full(13, 1e9), log_gamma, (Box(-4.0, 0.5), Box(-4.0, 1.0)))
     np.testing.assert_allclose(low, np.maximum(-4.0, -4.0 - log_gamma), atol=1e-9)
+
+
+# --- the climb, on surfaces whose top is known
+
+
+def surface(*functions, gamma_max=1e300):
+    """f(log μ) + g(log ζ) in the place of a log evidence; slopes by complex steps, curvatures by differences."""
+    asked = []
+
+    def slopes(x):
+        return np.array([f(v + 1e-30j).imag / 1e-30 for f, v in zip(functions, x, strict=True)])
+
+    def local_evidence(mu, zeta):
+        x = np.log([mu, zeta])
+        asked.append(x)
+        bends = (slopes(x + 1e-5) - slopes(x - 1e-5)) / 2e-5
+        return LocalEvidence(float(sum(f(v) for f, v in zip(functions, x, strict=True))), slopes(x), np.diag(bends))
+
+    return SimpleNamespace(local_evidence=local_evidence, gamma_max=gamma_max), asked
+
+
+FLAT = (Flat(), Flat())
+
+
+def climb(functions, start, priors=FLAT, gamma_max=1e300):
+    reduction, asked = surface(*functions, gamma_max=gamma_max)
+    here = _local(reduction, priors, np.array(start))
+    return _climbed(reduction, priors, here), len(asked)
+
+
+def test_a_step_that_overshoots_is_halved():
+    """Undamped, Newton's steps from 0.4 go to −1.6 and back for ever: a ridge that is steep on both sides."""
+    found, asked = climb([lambda x: -np.sqrt(1.0 + 25.0 * (x - 3.0) ** 2)] * 2, [3.4, 3.0])
+    np.testing.assert_allclose(found.position, 3.0, atol=1e-6)
+    assert asked < 20
+    far, asked = climb([lambda x: -0.5 * (x - 30.0) ** 2, lambda x: -0.5 * (x + 10.0) ** 2], [0.0, 0.0])
+    np.testing.assert_allclose(far.position, [30.0, -10.0], atol=1e-9)
+    assert 15 < asked < 25  # steps of two at most
+
+
+def test_a_direction_of_the_wrong_curvature_is_climbed():
+    """Between two tops, where Newton's step goes down to the saddle; along the other axis it is right at once."""
+    found, asked = climb([lambda x: -((x**2 - 1.0) ** 2), lambda x: -2.0 * x**2], [0.1, 0.7])
+    np.testing.assert_allclose(found.position, [1.0, 0.0], atol=1e-6)
+    assert asked < 25
+    hollow, _ = climb([lambda x: -((x**2 - 1.0) ** 2), lambda x: -((x**2 - 4.0) ** 2)], [-0.2, -0.3])
+    np.testing.assert_allclose(hollow.position, [-1.0, -2.0], atol=1e-6)
+
+
+def test_a_climb_ends_where_the_support_or_gamma_does():
+    hill = (lambda x: -0.5 * x**2, lambda x: -0.5 * (x - 5.0) ** 2)
+    found, _ = climb(hill, [0.5, 0.5], (Flat(), Box(-1.0, 2.0)))
+    np.testing.assert_allclose(found.position, [0.0, 2.0], atol=1e-6)
+    # log γ ≤ 3 and the top is at 5: every step towards it is halved until none is left
+    held, _ = climb(hill, [0.5, 0.5], gamma_max=np.exp(3.0))
+    assert held.value > -0.5 * (0.5**2 + 4.5**2)
+    assert held.position[1] - held.position[0] == pytest.approx(3.0, abs=0.5)
+    assert held.position[1] - held.position[0] <= 3.0
+
+
+@pytest.mark.parametrize(("mu", "zeta"), [(Normal(0.0, 3.0), Box(-9.0, -2.0)), (Box(6.0, 9.0), Normal(0.0, 3.0))])
+def test_an_end_of_either_range_is_no_mode(mu, zeta, labelled):
+    """Along the other axis the density is stationary all the same."""
+    X, y = labelled
+    found = most_probable(TridiagonalReduction.from_kernel_matrix(RBF(1.3)(X), y), mu, zeta)
+    at = np.log([found.level2.mu, found.level2.zeta])
+    assert at[1] == pytest.approx(-2.0) if isinstance(zeta, Box) else at[0] == pytest.approx(6.0)
+    assert not found.has_mode
+
+
+@pytest.mark.parametrize("prior", [PRIOR, HyperPrior(), HyperPrior(Box(-3, 3), Gamma(2.0, 1.0))], ids=str)
+def test_the_best_log_mu_is_where_the_slope_is_zero(prior):
+    """At every γ of a wide range, from μq_1 near to far from where the priors are."""
+    log_gamma, q1 = np.linspace(-30.0, 30.0, 61), np.geomspace(1e-12, 1e12, 61)
+    for m in (2, 20, 2000):
+        found = _best_log_mu(m, q1, log_gamma, (prior.mu, prior.zeta))
+        pull = np.exp(found) * q1
+        slope = 0.5 * (m - pull) + prior.mu.gradient(found) + prior.zeta.gradient(found + log_gamma)
+        bend = 0.5 * pull + prior.mu.curvature(found) + prior.zeta.curvature(found + log_gamma)
+        low = np.maximum(prior.mu.support[0], prior.zeta.support[0] - log_gamma)
+        high = np.minimum(prior.mu.support[1], prior.zeta.support[1] - log_gamma)
+        inside = (found > low) & (found < high)
+        assert np.abs(slope / np.maximum(bend, 1e-12))[inside].max(initial=0.0) < 1e-5
+        assert np.all(slope[found <= low] <= 1e-9)
+        assert np.all(slope[found >= high] >= -1e-9)

@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit
 
+from bayes_lssvm.levels import logistic_map
 from bayes_lssvm.levels.logistic_map import JointMap, LogisticMap, label_log_odds, left_out_cost
 
 
@@ -117,3 +118,79 @@ def test_a_joint_map_that_falls_leaves_the_second_out():
     alone = LogisticMap.fit(-z, np.ones(40), y)
     kept = JointMap.fit_both(-z, np.ones(40), np.zeros(40), y)
     assert (kept.slope, kept.second) == (pytest.approx(alone.slope, abs=1e-9), 0.0)
+
+
+def gradient(found, z, y, weights, second=None):
+    """Of −log likelihood and −log prior in a, e and b, row by row, at a map."""
+    classes = np.log(sum(weights[y > 0]) / sum(weights[y < 0]))
+    f = np.zeros_like(z) if second is None else second
+    e = getattr(found, "second", 0.0)
+    slopes = np.array([(found.slope - 1.0) / 16.0, e, (found.offset - classes) / 9.0])
+    for z_i, f_i, y_i, w_i in zip(z, f, y, weights, strict=True):
+        error = w_i * y_i * expit(-y_i * (found.slope * h(z_i) + e * f_i + found.offset))
+        slopes -= error * np.array([h(z_i), f_i, 1.0])
+    return slopes
+
+
+@pytest.mark.parametrize("outlier", [0.1, 3.0, 3.5])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("both", [False, True])
+def test_the_map_is_where_the_gradient_is_zero_after_few_steps(outlier, weighted, both, monkeypatch):
+    """Labels far on the wrong side send an undamped step to where all probabilities are 0 or 1, and keep it there."""
+    rng = np.random.default_rng(8)
+    z, y = outputs(6)
+    z, y = np.append(z, [outlier, -outlier]), np.append(y, [-1.0, 1.0])
+    f = 2.0 * z + 3.0 * rng.normal(size=42)
+    weights = rng.integers(1, 4, 42).astype(float) if weighted else np.ones(42)
+    asked = []
+
+    def counted_expit(x):
+        asked.append(len(x))
+        return expit(x)
+
+    monkeypatch.setattr(logistic_map, "expit", counted_expit)
+    own = weights if weighted else None
+    if both:
+        found = JointMap.fit_both(z, np.ones(42), f, y, own)
+        assert len(asked) <= 2 * 9  # of the map of z alone, and of both: Newton's method squares the error
+        assert found.slope + found.second > 0.0
+    else:
+        found = LogisticMap.fit(z, np.ones(42), y, own)
+        assert 4 <= len(asked) <= 9
+        assert found.slope > 0.0
+        wanted = cost((found.slope, found.offset), np.repeat(z, weights.astype(int)), np.repeat(y, weights.astype(int)))
+        assert left_out_cost(z, y, own)[0] == pytest.approx(wanted, abs=1e-9)
+    assert gradient(found, z, y, weights, f if both else None)[[True, both, True]] == pytest.approx(0.0, abs=1e-9)
+    assert found.class_log_odds == pytest.approx(np.log(weights[y > 0].sum() / weights[y < 0].sum()))
+    assert found.bound == pytest.approx(2.0 * np.log(weights.sum() + 1.0))
+
+
+def test_slopes_of_a_weighted_cost():
+    z, y = outputs(1)
+    weights = np.random.default_rng(2).integers(1, 4, len(y)).astype(float)
+    whole = left_out_cost(np.repeat(z, weights.astype(int)), np.repeat(y, weights.astype(int)))
+    value, slopes = left_out_cost(z, y, weights)
+    assert value == pytest.approx(whole[0], rel=1e-12)
+    assert slopes == pytest.approx(np.bincount(np.repeat(np.arange(40), weights.astype(int)), whole[1]), abs=1e-10)
+    flipped = left_out_cost(-z, y, weights)
+    share = weights[y > 0].sum() / weights.sum()
+    entropy = -(share * np.log(share) + (1.0 - share) * np.log(1.0 - share))
+    assert flipped[0] == pytest.approx(weights.sum() * entropy + 0.5 / 16.0, abs=1e-9)
+    assert np.all(flipped[1] == 0.0)
+
+
+@pytest.mark.parametrize("z", [-15.0, -9.0, -8.4, -1.0, 0.0, 2.0, 9.0, 40.0])
+def test_slopes_of_the_log_odds_of_labels(z):
+    """Central differences with thirty digits, also far beyond the labels, where the slope is 4."""
+    with mpmath.workdps(40):
+        parts = [mpmath.diff(lambda x, s=s: mpmath.log(mpmath.log1p(mpmath.exp(4 * (1 + s * x)))), z) for s in (1, -1)]
+        wanted = float(parts[0] - parts[1])
+    assert logistic_map._bend(np.array([z]))[0] == pytest.approx(wanted, rel=1e-9)
+
+
+def test_log_odds_at_the_seam_of_the_straight_line():
+    """x stands for log log(1 + eˣ) below −30, where the two part by 5e-14."""
+    x = np.array([-31.0, -30.0, -29.9, -25.0, -3.0, 0.0, 700.0])
+    with mpmath.workdps(40):
+        wanted = [float(mpmath.log(mpmath.log1p(mpmath.exp(mpmath.mpf(v))))) for v in x]
+    assert logistic_map._log_softplus(x) == pytest.approx(np.array(wanted), abs=1e-12)

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 from scipy.stats import multivariate_normal
 
-from bayes_lssvm.kernels import RBF, Linear
+from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
 from bayes_lssvm.levels.level1 import DualPosterior
 from bayes_lssvm.levels.level2 import at_gamma, j4, log_evidence, log_evidences, optimise
 from bayes_lssvm.levels.level2_posterior import most_probable
@@ -149,3 +149,53 @@ def test_left_out_moments_of_the_dual_posterior():
         mean, variance = other.latent_moments(X[i : i + 1])
         assert outputs[i] == pytest.approx(mean[0], abs=1e-9)
         assert variances[i] == pytest.approx(variance[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("weights", [None, "counts", "precisions"])
+@pytest.mark.parametrize("occam", [False, True])
+@pytest.mark.parametrize("kernel", [RBF(1.2), ARD((0.8, 2.5)), Polynomial(2, 1.5)], ids=str)
+def test_the_gradient_of_the_criterion_is_that_of_its_values(kernel, occam, weights):
+    X, y = problem(8, 30)
+    rng = np.random.default_rng(9)
+    own = {"counts": rng.integers(1, 4, 30).astype(float), "precisions": rng.uniform(0.3, 2.0, 30)}
+    objective = Objective(X, y, occam=occam, weights=own.get(weights))
+    exact = objective.evaluate(kernel, gradient=True).gradient
+    ends = [
+        [objective.evaluate(kernel.with_log_params(kernel.log_params + s * step)).value for s in (1, -1)]
+        for step in 1e-4 * np.eye(len(kernel.log_params))
+    ]
+    differences = [(above - below) / 2e-4 for above, below in ends]
+    assert exact == pytest.approx(np.array(differences), rel=1e-5, abs=1e-5)
+    log_gamma = np.log(objective.evaluate(kernel).level2.gamma) + 0.7
+    joint = objective.joint(kernel, log_gamma)
+    ends = [
+        objective.joint(kernel.with_log_params(kernel.log_params + s * step[1:]), log_gamma + s * step[0]).value
+        for step in 1e-4 * np.eye(1 + len(kernel.log_params))
+        for s in (1, -1)
+    ]
+    assert joint.gradient == pytest.approx((np.array(ends[::2]) - ends[1::2]) / 2e-4, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_minimum_of_j4_over_a_dense_grid_is_a_mode(seed):
+    """All of them, best first, each stationary; what is best on the grid is no better than what was found."""
+    X, y = problem(seed, 12)
+    kernel = RBF(0.15) + RBF(4.0) if seed % 2 else RBF(1.0)
+    y = np.sign(y) if seed > 2 else y
+    spectrum = CentredSpectrum.from_kernel_matrix(kernel(X), y)
+    found = optimise(spectrum)
+    log_gamma = np.linspace(np.log(1e-8 / spectrum.lambda_max), np.log(spectrum.gamma_max), 40001)
+    costs = j4(spectrum, np.exp(log_gamma))
+    dips = 1 + np.flatnonzero((costs[1:-1] < costs[:-2] - 1e-10) & (costs[1:-1] < costs[2:] - 1e-10))
+    modes = np.log([mode.gamma for mode in found.modes])
+    for dip in log_gamma[dips]:
+        assert np.abs(modes - dip).min() < 2e-3
+    assert [mode.j4 for mode in found.modes] == sorted(mode.j4 for mode in found.modes)
+    for mode in found.modes:
+        assert mode.j4 == pytest.approx(float(j4(spectrum, mode.gamma)[0]), abs=1e-10)
+        ends = j4(spectrum, mode.gamma * np.exp([-1e-4, 1e-4]))
+        assert np.ptp(ends) < 1e-6
+    if not found.at_boundary:
+        assert float(j4(spectrum, found.gamma)[0]) <= costs.min() + 1e-9
+        noise = 11 * np.log(0.5 * np.sum((y - y.mean()) ** 2))
+        assert found.log_gain == pytest.approx(0.5 * (noise - costs.min()), abs=1e-6)

@@ -23,6 +23,7 @@ from bayes_lssvm.estimators.multiclass import PROBABILISTIC
 from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
 from bayes_lssvm.levels.level1 import DualPosterior, PrimalPosterior
 from bayes_lssvm.levels.level2 import optimise, optimise_all
+from bayes_lssvm.levels.moderation import MODERATIONS
 from bayes_lssvm.levels.objective import BOUNDARY_MARGIN, Objective
 from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 from bayes_lssvm.multiclass import (
@@ -1013,3 +1014,47 @@ def test_the_benchmark_runs_at_toy_size():
     assert row.name == "ECOC, 7 bits, σ shared, N=60"
     assert row.figure > 0
     assert row.bar == 1.5
+
+
+@pytest.mark.parametrize("weighted", ["counts", "precisions"])
+@pytest.mark.parametrize("moderation", MODERATIONS)
+@pytest.mark.parametrize("coding", ["ovo", "ova"])
+def test_shared_members_of_weighted_rows_are_those_of_separate_fits(coding, moderation, weighted, four):
+    X, labels, new, _ = four
+    rng = np.random.default_rng(12)
+    weights = rng.integers(1, 4, len(X)).astype(float) if weighted == "counts" else rng.uniform(0.4, 2.0, len(X))
+    labels = np.where(rng.random(len(X)) < 0.15, (labels + 1) % 4, labels)  # so that no member interpolates
+    model = MulticlassLSSVC(
+        RBF(3.0), coding=coding, shared_kernel=True, refine=False, moderation=moderation, standardise=False
+    ).fit(X, labels, sample_weight=weights)
+    assert model.design_ is not None
+    ratios, outputs = model.log_ratios(new), model.outputs(new)
+    for bit, member in enumerate(model.members_):
+        signs = model.code_book_[labels, bit]
+        rows = signs != 0
+        alone = BayesianLSSVC(RBF(3.0), refine=False, standardise=False, moderation=moderation, prior="flat")
+        alone.fit(X[rows], signs[rows], sample_weight=weights[rows])
+        for name in ("mu_", "zeta_", "gamma_eff_", "zeta_star_", "log_evidence_", "intercept_"):
+            assert getattr(member, name) == pytest.approx(getattr(alone, name), rel=1e-8, abs=1e-8), name
+        np.testing.assert_allclose(outputs[:, bit], alone.latent(new), rtol=1e-8, atol=1e-8)
+        expected = alone.decision_function(new, class_prior=[0.5, 0.5])
+        np.testing.assert_allclose(ratios[:, bit], expected, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("occam", [True, False])
+@pytest.mark.parametrize("coding", ["ovo", "ova"])
+def test_gradient_of_the_shared_evidence_with_weights(coding, occam, four):
+    X, labels, _, _ = four
+    weights = np.random.default_rng(13).uniform(0.4, 2.0, len(X))
+    objective = SharedObjective(X, tasks_of(code_book(coding, 4), labels, weights), occam, PRIOR_SD)
+    kernel, steps = ARD((1.0, 2.0, 3.0)), 1e-4 * np.eye(3)
+    _, gradient = objective.value_and_gradient(kernel)
+    high, low = (
+        [objective.value_and_gradient(kernel.with_log_params(kernel.log_params + s * d))[0] for d in steps]
+        for s in (1.0, -1.0)
+    )
+    assert gradient == pytest.approx((np.array(high) - low) / 2e-4, rel=1e-5, abs=1e-5)
+    code = code_book(coding, 4)[labels]
+    alone = [Objective(X[c != 0], c[c != 0], occam, PRIOR_SD, weights=weights[c != 0]) for c in code.T]
+    total = sum(one.evaluate(kernel).value for one in alone)
+    assert objective.value_and_gradient(kernel)[0] == pytest.approx(total, abs=1e-7)

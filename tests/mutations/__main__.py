@@ -35,6 +35,13 @@ def sample(area: Area, seed: int, size: int, root: Path = ROOT) -> list[Mutant]:
     return random.Random(seed).sample(every, min(size, len(every)))
 
 
+def listed(area: Area, root: Path = ROOT) -> list[Mutant]:
+    """The faults of an area that `equivalent.json` names."""
+    known = equivalents()
+    every = [m for path in area.sources for m in mutants_of((root / path).read_text("utf-8"), path)]
+    return [m for m in every if m.key in known or m.line_key in known]
+
+
 def run(area: Area, mutants: Iterable[Mutant], seconds: float, root: Path = ROOT) -> list[dict[str, Any]]:
     """The verdict on each fault, from a copy of the tree; tests of that many seconds in all may look at it."""
     fields = [mutant._asdict() for mutant in mutants]
@@ -91,10 +98,21 @@ def main() -> None:
     parser.add_argument(
         "--output", type=Path, help="a JSON file for the verdicts; faults that it has as killed are not run again"
     )
+    parser.add_argument(
+        "--listed",
+        action="store_true",
+        help="run what equivalent.json names instead; a test should notice none",
+    )
     options = parser.parse_args()
     unknown = [area for area in options.areas if area not in AREAS]
     if unknown:
         parser.error(f"{', '.join(unknown)}: no such area; there are {', '.join(AREAS)}.")
+    if options.listed:
+        for name in options.areas or AREAS:
+            for fault in run(AREAS[name], listed(AREAS[name]), options.seconds):
+                key = Mutant(**{field: fault[field] for field in Mutant._fields}).key
+                print(f"{'noticed' if fault['verdict'] in KILLED else 'not noticed'}: {key}", flush=True)
+        return
     known = equivalents()
     stored = {"seed": options.seed, "sample": options.sample, "areas": {}}
     if options.output and options.output.exists():

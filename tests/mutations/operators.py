@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -28,11 +29,13 @@ class Mutant(NamedTuple):
     operator: str
     before: str
     after: str
+    nth: int = 1  # of the faults of its function that read the same
 
     @property
     def key(self) -> str:
-        """What names it however the lines above it move."""
-        return f"{self.path}::{self.function}: {' '.join(self.before.split())} → {' '.join(self.after.split())}"
+        """What names it, and no other, however the lines above it move."""
+        words = f"{self.path}::{self.function}: {' '.join(self.before.split())} → {' '.join(self.after.split())}"
+        return words if self.nth == 1 else f"{words} (number {self.nth})"
 
     @property
     def line_key(self) -> str:
@@ -73,7 +76,12 @@ def mutants_of(source: str, path: str) -> list[Mutant]:
             if name not in ("annotation", "returns", "decorator_list", "bases"):
                 yield from visit(child, node, function)
 
-    return sorted(visit(ast.parse(source), None, ""), key=lambda m: (m.start, m.end, m.after))
+    found = sorted(visit(ast.parse(source), None, ""), key=lambda m: (m.start, m.end, m.after))
+    same: Counter[str] = Counter()
+    for i, mutant in enumerate(found):
+        same[mutant.key] += 1
+        found[i] = mutant._replace(nth=same[mutant.key])
+    return found
 
 
 def children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:

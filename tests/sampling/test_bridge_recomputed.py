@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
-from bayes_lssvm.sampling.bridge import _location_and_scale, bridge, effective_sample_size
+from bayes_lssvm.sampling.bridge import _fixed_point, _location_and_scale, bridge, effective_sample_size
 
 
 def log_density(x):
@@ -187,3 +187,89 @@ def test_few_draws_give_blocks_of_the_covariance_whatever_the_units():
     np.testing.assert_allclose(np.diag(blocks), np.diag(whole))
     many = _location_and_scale(rng.standard_normal((1, 56, d)))[1]
     assert np.count_nonzero(many) == d * (d + 1) // 2
+
+
+@pytest.mark.parametrize("share", [0.97, 1.03])
+def test_what_counts_as_correlated(share):
+    """A sample correlation of exactly a little less or more than 2√(log d / n)."""
+    d, n = 10, 50
+    z = np.random.default_rng(5).standard_normal((n, d))
+    z -= z.mean(axis=0)
+    z = np.linalg.qr(z)[0]  # no sample correlation at all
+    r = share * 2.0 * np.sqrt(np.log(d) / n)
+    z[:, 1] = r * z[:, 0] + np.sqrt(1.0 - r**2) * z[:, 1]
+    blocks = (lambda L: L @ L.T)(_location_and_scale(z[None])[1])
+    assert np.corrcoef(z.T)[0, 1] == pytest.approx(r)
+    assert abs(blocks[0, 1]) == pytest.approx(r / (n - 1) if share > 1.0 else 0.0, abs=1e-12)
+    assert np.abs(blocks[2:, :2]).max() < 1e-12
+
+
+def by_hand(values):
+    """Effective number of draws by sums over lags, of pieces of half a chain each."""
+    half = values.shape[1] // 2
+    pieces = [chain[part] for part in (slice(0, half), slice(-half, None)) for chain in values]
+    n = half
+    centred = [piece - piece.mean() for piece in pieces]
+    covariance = [np.mean([c[: n - t] @ c[t:] / n for c in centred]) for t in range(n)]
+    total = covariance[0] + np.var([piece.mean() for piece in pieces], ddof=1)
+    rho = [1.0, *(1.0 - (covariance[0] - c) / total for c in covariance[1:])]
+    pairs = []
+    for t in range(n // 2):
+        pair = rho[2 * t] + rho[2 * t + 1]
+        if pair <= 0.0:
+            break
+        pairs.append(min([pair, *pairs[-1:]]))
+    return values.size / max(2.0 * sum(pairs) - 1.0, 1.0 / np.log10(values.size))
+
+
+@pytest.mark.parametrize("n", [40, 41, 43, 200])
+@pytest.mark.parametrize("kind", ["white", "slow", "apart", "alternating", "drift"])
+def test_effective_numbers_by_sums_over_lags(n, kind):
+    """Chains that disagree keep every pair positive to the last lag."""
+    rng = np.random.default_rng(7)
+    noise = rng.standard_normal((3, n))
+    slow = np.array([np.convolve(chain, 0.9 ** np.arange(30))[:n] for chain in noise])
+    signs = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    values = {
+        "white": noise,
+        "slow": slow,
+        "apart": noise + 5.0 * np.arange(3)[:, None],
+        "alternating": noise + 0.5 * signs,
+        "drift": 0.1 * noise + np.linspace(0.0, 4.0, n),
+    }[kind]
+    assert effective_sample_size(values) == pytest.approx(by_hand(values), rel=1e-9)
+
+
+@pytest.mark.parametrize("level", [-40.0, -3.0, 0.0, 3.0, 500.0])
+def test_the_fixed_point_of_given_terms(level):
+    """Terms of poor overlap and of good: the root of what the two sums are, at the effective number found before."""
+    rng = np.random.default_rng(8)
+    log_l, log_l_proposal = level + rng.normal(size=(2, 100)), level - 4.0 + rng.normal(size=150)
+    found = _fixed_point(log_l, log_l_proposal, 1000, 1e-12)
+    assert found.converged
+
+    def root(effective):
+        s1, s2 = effective / (effective + 150.0), 150.0 / (effective + 150.0)
+
+        def gap(log_z):
+            f1 = np.exp(log_l_proposal - log_z) / (s1 * np.exp(log_l_proposal - log_z) + s2)
+            f2 = 1.0 / (s1 * np.exp(log_l - log_z) + s2)
+            return np.log(np.mean(f1)) - np.log(np.mean(f2))
+
+        log_z = brentq(gap, level - 30.0, level + 30.0, xtol=1e-13)
+        return log_z, 1.0 / (s1 * np.exp(log_l - log_z) + s2)
+
+    _, f2 = root(200.0)
+    effective = min(effective_sample_size(f2), 200.0)
+    log_z, f2 = root(effective)
+    assert found.log_z == pytest.approx(log_z, abs=1e-9)
+    assert found.effective == pytest.approx(min(effective_sample_size(f2), 200.0), rel=1e-6)
+    few = _fixed_point(log_l, log_l_proposal, 2, 1e-12)
+    assert (few.iterations, few.converged) == (2, False)
+
+
+def test_nothing_to_bridge_is_said_so_and_hardly_anything_is_not():
+    with pytest.raises(ValueError, match="nothing to bridge"):
+        _fixed_point(np.zeros((2, 9)), np.full(9, -np.inf), 10, 1e-9)
+    some = np.append(np.full(8, -np.inf), 0.0)
+    assert np.isfinite(_fixed_point(np.zeros((2, 9)), some, 1000, 1e-9).log_z)

@@ -16,6 +16,7 @@ from ...base.typing import Array
 
 _SCALE = 2.0  # S
 FARTHEST = 300.0  # of log θ, whose exponential can be squared
+_BRACKET = (-1000.0, 1000.0)  # of t, which lies between log θ and the farther of the two ends, or near them
 
 
 class Stretch(NamedTuple):
@@ -36,7 +37,7 @@ class Stretch(NamedTuple):
 
     def inverse(self, position: float) -> float:
         """The t of a log θ, by bisection, to rounding."""
-        below, above = -abs(position) - 2.0 * _SCALE - 700.0, abs(position) + 2.0 * _SCALE + 700.0
+        below, above = _BRACKET
         for _ in range(100):
             middle = 0.5 * (below + above)
             below, above = (middle, above) if self(np.asarray(middle)) < position else (below, middle)
