@@ -48,6 +48,7 @@ class Level2Integral(NamedTuple):
     error: float  # of the rule and of rounding
     tail: float  # what may be missing at the ends of the range of γ that can be computed, over the integral
     rows: GammaRows
+    rounding: float = 0.0  # what the error has of the rounding of the kernel matrix, estimated from its norm
 
 
 Range = tuple[float, float]
@@ -181,11 +182,12 @@ def _finished(kernels: _Kernels, rules: Sequence[_Rule], least: float) -> list[L
         # an end of the prior's support cuts nothing off
         open_ends = [rows.log_integral[i] for i, edge in zip((0, -1), edges, strict=True) if not _close(u[i], edge)]
         tail = float(np.exp(max(open_ends, default=-np.inf) - rows.log_integral.max()))
-        error = max(rule.error, min(rule.change, least)) + _rounding(reduction, u, rows) + inner
+        rounding = _rounding(reduction, u, rows)
+        error = max(rule.error, min(rule.change, least)) + rounding + inner
         log_mu = rows.log_mu.ravel()[keep]
         log_zeta = (rows.log_mu + u[:, None]).ravel()[keep]
         kept = GammaRows(u, rows.log_integral, rows.log_q1)
-        found.append(Level2Integral(log_mu, log_zeta, log_weights[keep], rule.value, error, tail, kept))
+        found.append(Level2Integral(log_mu, log_zeta, log_weights[keep], rule.value, error, tail, kept, rounding))
     return found
 
 
@@ -200,7 +202,7 @@ def _rounding(reduction: Reduction, u: Array, rows: _Rows) -> float:
     share, gamma = np.exp(rows.log_integral - top), np.exp(u)
     step = float(u[1] - u[0])
     tr1 = np.maximum(-_slope(rows.log_det, step) - reduction.n_zeros, 0.0) * gamma
-    q2 = np.maximum(_slope(np.exp(rows.log_q1), step) * gamma - reduction.within * gamma**2, 0.0)
+    q2 = np.maximum(_slope(np.exp(rows.log_q1), step) - reduction.within * gamma, 0.0) * gamma  # γ² may be too large
     mu = np.exp(log_sum_exp(rows.log_inner + rows.log_mu) - np.where(finite, rows.log_integral, 0.0))
     noise = 0.5 * ROUNDING_ERROR * reduction.kernel_norm * (tr1 + mu * q2)
     sums = ROUNDING_ERROR * reduction.n * float(np.abs(u).max())  # of logarithms, which are of the size of u each

@@ -11,11 +11,11 @@ from reports.frame.page import Page, Picture, Row, Section, Table
 from reports.frame.words import number
 from validation.harness import StudyResult
 from validation.sampled import BUDGET
+from validation.studies.evidence import MATTERS
 
 from .figures import curves, errors, modes, occam, thumbnail
 from .ladder import (
     APPROXIMATE,
-    MATTERS,
     PROGRAMS,
     RUNGS,
     STANDARD_ERRORS,
