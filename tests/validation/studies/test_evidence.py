@@ -11,6 +11,7 @@ from bayes_lssvm import marginalise
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.linalg.spectrum import TridiagonalReduction
 from bayes_lssvm.marginal import laplace_evidence
+from reports.draw.style import as_png
 from reports.frame.html import draw
 from reports.pages.evidence import page
 from reports.pages.evidence.ladder import answer, findings, hills, ladder, loss
@@ -137,6 +138,19 @@ def test_toy_size_runs_and_its_chains_pass(toy):
 
 
 # --- the page --------------------------------------------------------------------------------------------------------
+
+
+def test_an_estimate_far_below_the_others_does_not_stretch_the_figure(toy):
+    """A mark outside the frame counted in the layout: the figure of a sharp peak was four times as tall as wide."""
+    near = page(toy).pictures[0]
+    assert "Arrows" not in near.caption
+    bridges = [cell.cell.key for cell in toy.cells if cell.cell.settings["kind"] == "bridge"]
+    far = changed(toy, lambda cell: cell.key in bridges, lambda v: v | {"log_evidence": v["log_evidence"] - 900.0})
+    picture = page(far).pictures[0]
+    assert "Arrows at the lower edge are sampled estimates that lie below it." in picture.caption
+    tall = picture.figure.get_figheight()
+    as_png(picture.figure)
+    assert picture.figure.get_figheight() == tall
 
 
 def test_the_page_of_the_toy_study(toy):
