@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from bayes_lssvm.base.errors import BayesLSSVMWarning
+from bayes_lssvm.base.errors import BayesLSSVMWarning, quiet
 from bayes_lssvm.base.rows import group_equal_inputs
 from bayes_lssvm.kernels import ARD, RBF, Polynomial
 from bayes_lssvm.linalg.repeats import decomposed, reduced, repeated_inputs, spectrum_of
@@ -74,6 +74,39 @@ def test_what_cannot_be_computed_is_said():
     with pytest.warns(BayesLSSVMWarning, match="miss a tail"):
         found = marginalise(X, y, kernel=RBF(1.0), fixed_kernel=True, standardise=False)
     assert abs(found.log_evidence - rbf_log_evidence(X, y, 1.0)) < found.log_evidence_error
+
+
+def test_labels_that_repeat_without_noise_have_an_error_that_is_a_number():
+    """Log γ is 378 there, and γ² beyond the range of doubles: the error was not a number, and NumPy said so."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, size=(140, 3)).astype(float)
+    y = np.where(X.sum(axis=1) > 4.5, 1.0, -1.0)
+    rows = group_equal_inputs(X, y)
+    assert rows.copies
+    found = marginalise(X, y, kernel=RBF(1.0), fixed_kernel=True, standardise=False, prior=Normal(0.0, 3.0))
+    assert found.mean()["log_gamma"] > 355.0
+    assert found.log_evidence_error < 1e-6
+
+
+def test_rounding_is_measured_where_its_estimate_is_large():
+    """The estimate takes all eigenvalues to be moved one way: 5.5e-5 nats here, and the truth is 2.6e-7."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(32, 2))
+    y = np.sin(2.0 * X[:, 0]) * X[:, 1] + 1e-3 * rng.normal(size=32)
+    prior = Normal(0.0, 3.0)
+    estimate = integrate(reduced(RBF(4.0)(X), y), prior, prior).rounding
+    assert estimate > 2e-5
+    found = marginalise(X, y, kernel=RBF(4.0), fixed_kernel=True, standardise=False, prior=prior)
+    assert abs(found.log_evidence - rbf_log_evidence(X, y, 4.0)) < found.log_evidence_error < 0.5 * estimate
+    # the same where rows have weights, and where some repeat, so that groups are put in another order with the matrix
+    options = {"kernel": RBF(4.0), "fixed_kernel": True, "standardise": False, "prior": prior}
+    twice, again = np.vstack([X, X[:4]]), np.append(y, y[:4] + 1e-3)
+    rows = repeated_inputs(group_equal_inputs(twice, again))
+    with quiet():  # 1e-5 nats is warned of
+        weighted = marginalise(X, y, sample_weight=np.full(32, 2.0), **options)
+        repeated = marginalise(twice, again, **options)
+    assert weighted.log_evidence_error < 0.5 * estimate
+    assert repeated.log_evidence_error < integrate(reduced(RBF(4.0)(rows.X), again, rows), prior, prior).rounding
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -10,6 +10,7 @@ import numpy as np
 
 from bayes_lssvm import datasets
 from bayes_lssvm.base.provenance import data_hash
+from bayes_lssvm.base.rows import group_equal_inputs
 from bayes_lssvm.base.standardisation import Standardiser
 from bayes_lssvm.base.table_inputs import Options, missing_note
 from bayes_lssvm.base.text import listed, quoted
@@ -29,8 +30,9 @@ def load_data(
 ) -> StudyData:
     """Data for a study.
 
-    Rows with missing values and inputs that do not vary are left out, which the notes say. A target of text or of two
-    distinct values is classes, any other is a real number, which is standardised.
+    Rows with missing values, inputs that do not vary and, of a file, rows that are copies of others (`_distinct`) are
+    left out, which the notes say. A target of text or of two distinct values is classes, any other is a real number,
+    which is standardised.
 
     Parameters
     ----------
@@ -54,7 +56,7 @@ def load_data(
             if path.exists():
                 raise DataError(f"{str(source)!r} is a folder, a pipe or a device; a study needs a CSV file.")
             raise DataError(f"There is no file {str(source)!r}.")
-        return _standardised(path.stem, str(path), read_csv(path, target, positive, table))
+        return _standardised(path.stem, str(path), _distinct(read_csv(path, target, positive, table)))
     return _standardised(str(source), str(source), _catalogued(str(source), target, positive))
 
 
@@ -94,6 +96,26 @@ def _catalogued(name: str, target: str | None, positive: str | None) -> Raw:
         X_test,
         y_test,
     )
+
+
+def _distinct(raw: Raw) -> Raw:
+    """Each row once, where equal inputs have equal targets throughout.
+
+    Every such pair would say that there is no noise: it adds ½ log ζ to the log evidence without bound, until only the
+    prior ends it. The estimators put copies together for the same reason (`estimators.choice.without_copies`), with
+    weights, which the studies' programs do not have. Where some targets at equal inputs differ, rows stay as they are.
+    """
+    rows = group_equal_inputs(raw.X, raw.y)
+    if not rows.copies:
+        return raw
+    first = np.sort(np.unique(rows.group, return_index=True)[1])
+    left_out = len(raw.y) - len(first)
+    are, were = ("is a copy of another", "was") if left_out == 1 else ("are copies of others", "were")
+    note = (
+        f"{left_out} of {len(raw.y)} rows {are}, target included, and {were} left out: as measurements they would say "
+        "that there is no noise."
+    )
+    return raw._replace(X=raw.X[first], y=raw.y[first], notes=(*raw.notes, note))
 
 
 def _standardised(name: str, source: str, raw: Raw) -> StudyData:

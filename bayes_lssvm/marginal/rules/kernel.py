@@ -11,6 +11,11 @@ A scan that has not died away at a bound of the kernel's search goes on beyond i
 steps follow each other (`rules.stretch`). Below, the matrix no longer changes; above, it is a constant, which the bias
 takes, plus what `Kernel.up_to_constant` keeps without rounding. Kernels that do not know their limits end at the
 bounds, and what a constant evidence would have beyond counts as a tail.
+
+What rounding of the kernel matrix does is estimated from its norm, as if it moved all eigenvalues one way. It moves
+them either way, and where many eigenvalues are small that estimate can be a thousand times too large. At a held kernel,
+where it is far more than the tolerance, the integral is computed again from matrices that are rounded otherwise: what
+that changes is the error, with safety.
 """
 
 from __future__ import annotations
@@ -22,7 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...base.progress import tqdm
-from ...base.rows import group_equal_inputs
+from ...base.rounding import EPS
+from ...base.rows import GroupedRows, group_equal_inputs
 from ...base.typing import AnyArray, Array
 from ...kernels import Kernel, check_positive_semidefinite
 from ...linalg.reduction import Reduction
@@ -42,6 +48,8 @@ _MOST_NODES = 400
 _IDENTITY = Stretch()
 _RISING = 2.0  # times a constant evidence beyond a bound
 _NEIGHBOUR, _BESIDE = 2.1, 1.0  # how near another kernel's range of log γ says where one's own is, but for this
+_TOO_MUCH = 10.0  # times the tolerance: a larger error is warned of
+_OTHERWISE, _SAFETY = 4, 10.0  # matrices that are rounded otherwise, and times what they change at most
 _TAILS = 5  # kernels at which it is asked what lies beyond the γ that can be computed
 
 
@@ -140,6 +148,29 @@ class _Rule:
         at = self._above_floor(position)
         return share_beyond(self.reductions[at], self.parts[0], self.parts[1], self.integrals[at].log_z)
 
+    def rounding(self, position: float) -> float:
+        """What the integral changes at most where the kernel matrix is rounded otherwise, with safety.
+
+        Entries change by their own rounding, and rows come in another order, so that the reduction rounds other sums.
+        """
+        K, whole = self.block(self._kernel(position)), self.integrals[position].log_z
+        reductions = []
+        for seed in range(_OTHERWISE):
+            rng = np.random.default_rng(seed)
+            order, noise = rng.permutation(len(K)), np.tril(rng.uniform(-EPS, EPS, K.shape))
+            other = (K * (1.0 + noise + np.tril(noise, -1).T))[np.ix_(order, order)]
+            y, rows, weights = self._reordered(order)
+            reductions.append(reduced(other, y, rows, weights))
+        found = self.inner(reductions, self.parts[0], self.parts[1], [None] * len(reductions))
+        return _SAFETY * max(abs(integral.log_z - whole) for integral in found)
+
+    def _reordered(self, order: AnyArray) -> tuple[Array, GroupedRows | None, Array | None]:
+        """Targets, groups and weights with the rows of the kernel matrix in another order."""
+        if self.rows is None:
+            return self.y[order], None, None if self.weights is None else self.weights[order]
+        rows = self.rows._replace(means=self.rows.means[order], counts=self.rows.counts[order])
+        return self.y, rows, self.weights
+
     def _above_floor(self, position: float) -> float:
         return position if self.floor is None else max(position, self.floor)
 
@@ -207,7 +238,10 @@ def quadrature(
             value = float(rule(np.zeros(1))[0])
             integral = rule.found[0.0][1]
             tail = integral.tail + (rule.share_beyond(0.0) if exact else 0.0)
-            return Quadrature(rule.nodes(np.zeros(1), np.array([value])), value, integral.error, tail, 1)
+            error = integral.error
+            if exact and integral.rounding > _TOO_MUCH * tolerance:
+                error += min(rule.rounding(0.0) - integral.rounding, 0.0)
+            return Quadrature(rule.nodes(np.zeros(1), np.array([value])), value, error, tail, 1)
         return _over_kernel(rule, tolerance, exact=exact)
 
 

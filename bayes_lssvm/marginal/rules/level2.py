@@ -48,6 +48,7 @@ class Level2Integral(NamedTuple):
     error: float  # of the rule and of rounding
     tail: float  # what may be missing at the ends of the range of γ that can be computed, over the integral
     rows: GammaRows
+    rounding: float = 0.0  # what the error has of the rounding of the kernel matrix, estimated from its norm
 
 
 Range = tuple[float, float]
@@ -181,11 +182,12 @@ def _finished(kernels: _Kernels, rules: Sequence[_Rule], least: float) -> list[L
         # an end of the prior's support cuts nothing off
         open_ends = [rows.log_integral[i] for i, edge in zip((0, -1), edges, strict=True) if not _close(u[i], edge)]
         tail = float(np.exp(max(open_ends, default=-np.inf) - rows.log_integral.max()))
-        error = max(rule.error, min(rule.change, least)) + _rounding(reduction, u, rows) + inner
+        rounding = _rounding(reduction, u, rows)
+        error = max(rule.error, min(rule.change, least)) + rounding + inner
         log_mu = rows.log_mu.ravel()[keep]
         log_zeta = (rows.log_mu + u[:, None]).ravel()[keep]
         kept = GammaRows(u, rows.log_integral, rows.log_q1)
-        found.append(Level2Integral(log_mu, log_zeta, log_weights[keep], rule.value, error, tail, kept))
+        found.append(Level2Integral(log_mu, log_zeta, log_weights[keep], rule.value, error, tail, kept, rounding))
     return found
 
 

@@ -11,11 +11,11 @@ from reports.frame.page import Page, Picture, Row, Section, Table
 from reports.frame.words import number
 from validation.harness import StudyResult
 from validation.sampled import BUDGET
+from validation.studies.evidence import MATTERS
 
-from .figures import curves, errors, modes, occam, thumbnail
+from .figures import SHOWN, curves, errors, modes, occam, thumbnail
 from .ladder import (
     APPROXIMATE,
-    MATTERS,
     PROGRAMS,
     RUNGS,
     STANDARD_ERRORS,
@@ -143,6 +143,8 @@ def _curves_picture(
     curve: Ladder, near: Ladder, chosen: dict[str, dict[str, Any]], sampled: list[dict[str, Any]]
 ) -> Picture:
     exact, fit = chosen["quadrature"]["sigma"], chosen["without_occam"]["sigma"]
+    floor = np.max(curve.values["quadrature"]) - SHOWN - 2.0
+    below = any(b["log_evidence"] is not None and b["log_evidence"] < floor for b in sampled)
     return Picture(
         "curves",
         curves(curve, near, chosen, sampled),
@@ -150,7 +152,8 @@ def _curves_picture(
         f"fit a few nats above the others. Below, enlarged, their maxima: σ = {fit:.4g} for the best fit and "
         f"{exact:.4g} for the exact integral.",
         "Above: all methods on one absolute scale; the gap between the best fit and the others is the Occam factor. "
-        "Below: around the maxima, each curve minus its own maximum. Marks are the widths that the methods select.",
+        "Below: around the maxima, each curve minus its own maximum. Marks are the widths that the methods select."
+        + (" Arrows at the lower edge are sampled estimates that lie below it." if below else ""),
     )
 
 

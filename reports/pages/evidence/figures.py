@@ -35,6 +35,8 @@ LOOK: dict[str, dict[str, Any]] = {
     "quadrature": {"color": BLACK, "linestyle": "-", "marker": "o"},
 }
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+SHOWN = 60.0
+"""Nats below its maximum down to which the exact evidence is shown."""
 _NUTS = {"collapsed": ("o", BLACK), "weights": ("s", ORANGE), "gp": ("D", BLUE)}
 
 
@@ -58,32 +60,34 @@ def curves(curve: Ladder, near: Ladder, chosen: dict[str, Any], sampled: list[di
         whole, close = figure.subplots(2, 1, height_ratios=(1.0, 1.1))
         for rung in LOOK:
             whole.plot(curve.sigma, curve.values[rung], **line(rung), label=RUNGS[rung])
-        for program, (mark, colour) in _NUTS.items():
-            own = [s for s in sampled if s["program"] == program and s["log_evidence"] is not None]
-            if own:
-                x, y = [s["sigma"] for s in own], [s["log_evidence"] for s in own]
-                label = f"{PROGRAMS[program]} + bridge sampling"
-                whole.plot(
-                    x,
-                    y,
-                    mark,
-                    color=colour,
-                    markersize=6,
-                    markerfacecolor="white",
-                    label=label,
-                    clip_on=False,
-                    zorder=4,
-                )
         along_sigma(whole, curve.sigma)
         top = np.nanmax(curve.values["without_occam"])
-        floor = max(np.nanmin(curve.values["quadrature"]), np.nanmax(curve.values["quadrature"]) - 60.0)
-        whole.set_ylim(floor - 2.0, top + 3.0)
+        floor = max(np.nanmin(curve.values["quadrature"]), np.nanmax(curve.values["quadrature"]) - SHOWN) - 2.0
+        whole.set_ylim(floor, top + 3.0)
+        for program, (mark, colour) in _NUTS.items():
+            own = [s for s in sampled if s["program"] == program and s["log_evidence"] is not None]
+            _sampled_marks(whole, own, floor, mark, colour, f"{PROGRAMS[program]} + bridge sampling")
         whole.set(ylabel="log p(D | σ) (nats)")
         whole.set_title("All widths", loc="left")
         _close_up(close, curve, near, chosen)
         figure.legend(*close.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9)
         figure.legend(*whole.get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=9)
         return figure
+
+
+def _sampled_marks(axes: Axes, own: list[dict[str, Any]], floor: float, mark: str, colour: str, label: str) -> None:
+    """Sampled evidences, and an arrow at the lower edge for each that lies below it.
+
+    A mark that is not clipped counts in the layout wherever it is, and one far below would stretch the figure.
+    """
+    look: dict[str, Any] = {"linestyle": "none", "color": colour, "clip_on": False, "zorder": 4}
+    inside = [s for s in own if s["log_evidence"] >= floor]
+    below = [s["sigma"] for s in own if s["log_evidence"] < floor]
+    if inside:
+        x, y = [s["sigma"] for s in inside], [s["log_evidence"] for s in inside]
+        axes.plot(x, y, marker=mark, markersize=6, markerfacecolor="white", label=label, **look)
+    if below:
+        axes.plot(below, [floor] * len(below), marker="v", markersize=5, **look)
 
 
 def _close_up(axes: Axes, curve: Ladder, near: Ladder, chosen: dict[str, Any]) -> None:

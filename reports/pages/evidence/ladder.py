@@ -13,8 +13,10 @@ import numpy as np
 from scipy.stats import norm
 
 from bayes_lssvm.base.typing import Array
+from bayes_lssvm.marginal.ladder import QUADRATURE_ERROR
 from reports.frame.answer import Answer, State, graded, worst
 from validation.harness import StudyResult
+from validation.studies.evidence import MATTERS
 
 RUNGS = {
     "without_occam": "best fit, no Occam factor",
@@ -26,7 +28,6 @@ RUNGS = {
 }
 APPROXIMATE = ("mackay", "hessian", "laplace")
 PROGRAMS = {"collapsed": "collapsed NUTS", "weights": "weight-space NUTS", "gp": "GP NUTS"}
-MATTERS = 10.0  # nats below the best width: what lies lower has no weight in any comparison
 SMALL_LOSS = 0.1  # nats that no reader of evidence would act on
 LARGE_ERROR = 1.0  # nats: Kass and Raftery's words begin to change
 K_HAT = 0.7
@@ -193,6 +194,7 @@ def findings(result: StudyResult) -> tuple[str, ...]:
     return (
         _about_choice(result),
         _about_errors(curve),
+        *_about_rounding(curve),
         _about_occam(curve),
         _about_modes(curve),
         _about_importance(curve),
@@ -258,6 +260,22 @@ def _about_errors(curve: Ladder) -> str:
             f"{', '.join(large)}."
         )
     return f"{said} None of them exceeds {LARGE_ERROR:g} nat."
+
+
+def _about_rounding(curve: Ladder) -> tuple[str, ...]:
+    """Widths at which the exact integral is less exact than elsewhere, and how little hangs on them."""
+    error, exact = curve.part("quadrature_error"), curve.values["quadrature"]
+    coarse = np.flatnonzero(~(error <= QUADRATURE_ERROR))
+    if not len(coarse):
+        return ()
+    low, high = curve.sigma[coarse[0]], curve.sigma[coarse[-1]]
+    where = f"At σ = {low:.3g}" if len(coarse) == 1 else f"At {len(coarse)} widths from σ = {low:.3g} to {high:.3g}"
+    below = float(exact.max() - exact[coarse].max())
+    return (
+        f"{where} the exact integral itself is known to {np.max(error[coarse]):.1g} nats only, because of rounding or "
+        f"of the end of what can be computed in γ. The evidence there is {below:.0f} nats or more below its maximum"
+        + (", so no choice of a width depends on it." if below > MATTERS else "."),
+    )
 
 
 def _about_occam(curve: Ladder) -> str:

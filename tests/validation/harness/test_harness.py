@@ -570,6 +570,25 @@ def test_a_column_without_values_is_left_out(table):
     assert data.notes == ("Column 'w' has no value at all, and is left out.",)
 
 
+def test_rows_that_are_copies_of_others_are_left_out(table):
+    once = columns(y=["a", "b"] * 10)
+    plain = load_data(table(once), target="y")
+    copied = {name: [*values, values[0], values[3], values[3]] for name, values in once.items()}
+    data = load_data(table(copied, name="copied.csv"), target="y")
+    np.testing.assert_array_equal(data.X, plain.X)  # standardised without them too
+    np.testing.assert_array_equal(data.y, plain.y)
+    assert data.sha256 == plain.sha256
+    assert data.notes == (
+        "3 of 23 rows are copies of others, target included, and were left out: as measurements they would say that "
+        "there is no noise.",
+    )
+    # one pair that differs tells what the noise is, and all rows are measurements again
+    other = {name: [*values, values[1]] for name, values in copied.items()}
+    other["y"][-1] = "a"
+    whole = load_data(table(other, name="other.csv"), target="y")
+    assert (len(whole.X), whole.notes) == (24, ())
+
+
 def test_text_and_decimal_commas_are_read_as_the_command_line_reads_them(table):
     rows = columns(size=["big", "small"] * 10, w=["1,5", "2,25", "3"] * 6 + ["4,0"] * 2, y=["a", "b"] * 10)
     data = load_data(table(rows), target="y")

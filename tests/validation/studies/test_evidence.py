@@ -11,12 +11,13 @@ from bayes_lssvm import marginalise
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.linalg.spectrum import TridiagonalReduction
 from bayes_lssvm.marginal import laplace_evidence
+from reports.draw.style import as_png
 from reports.frame.html import draw
 from reports.pages.evidence import page
 from reports.pages.evidence.ladder import answer, findings, hills, ladder, loss
 from validation.harness import Check, StudyData, load_data, run
 from validation.registry import get_study
-from validation.studies.evidence import PRIOR, RUNGS, STUDY
+from validation.studies.evidence import MATTERS, PRIOR, RUNGS, STUDY, _fine_enough
 from validation.studies.evidence.choice import chosen_width
 from validation.studies.evidence.rungs import gamma_profile, rung, rungs_at
 
@@ -139,6 +140,19 @@ def test_toy_size_runs_and_its_chains_pass(toy):
 # --- the page --------------------------------------------------------------------------------------------------------
 
 
+def test_an_estimate_far_below_the_others_does_not_stretch_the_figure(toy):
+    """A mark outside the frame counted in the layout: the figure of a sharp peak was four times as tall as wide."""
+    near = page(toy).pictures[0]
+    assert "Arrows" not in near.caption
+    bridges = [cell.cell.key for cell in toy.cells if cell.cell.settings["kind"] == "bridge"]
+    far = changed(toy, lambda cell: cell.key in bridges, lambda v: v | {"log_evidence": v["log_evidence"] - 900.0})
+    picture = page(far).pictures[0]
+    assert "Arrows at the lower edge are sampled estimates that lie below it." in picture.caption
+    tall = picture.figure.get_figheight()
+    as_png(picture.figure)
+    assert picture.figure.get_figheight() == tall
+
+
 def test_the_page_of_the_toy_study(toy):
     made = page(toy)
     assert made.name == "evidence"
@@ -229,6 +243,43 @@ def test_a_good_width_with_a_poor_evidence_is_called_that(toy):
     best = toy["choice.quadrature"].values["exact"]
     poor = changed(far, lambda cell: cell.key == "choice.mackay", lambda v: v | {"exact": best - 2.5})
     assert "picks a poor kernel width here: it loses 2.5 nats" in answer(poor).verdict
+
+
+def test_an_error_of_quadrature_counts_by_its_share_in_the_evidence_over_widths():
+    def point(error, below, sigma=1.0):
+        return {"sigma": sigma, "quadrature_error": error, "log_evidence": {"quadrature": -100.0 - below}}
+
+    def judged(*points):
+        return _fine_enough(list(points), -100.0)
+
+    assert judged(point(0.9e-4, 0.0)).passed
+    assert not judged(point(1.1e-4, 0.0)).passed
+    assert not judged(point(1.1e-4, -3.0)).passed  # above the main width
+    assert not judged(point(1.1e-4, MATTERS)).passed
+    assert judged(point(1.1e-4, MATTERS + 1.0)).passed
+    assert not judged(point(1.1e-2, MATTERS + 1.0), point(1e-9, 0.0)).passed
+    far = judged(point(3.0, MATTERS + 30.0, sigma=33.0))
+    assert far.passed
+    assert far.value == pytest.approx(np.expm1(3.0) * np.exp(-30.0), rel=1e-9, abs=0.0)
+    assert "share as evidence of σ = 33" in far.sentence
+    assert not judged(point(60.0, MATTERS + 50.0)).passed  # it may be the best width after all
+    assert not judged(point(float("nan"), 500.0), point(1e-9, 0.0)).passed
+
+
+def test_widths_whose_exact_integral_is_less_exact_are_named(toy):
+    assert not any("known to" in sentence for sentence in findings(toy))
+    widths = [p["sigma"] for cell in toy.cells if cell.cell.key.startswith("curve") for p in cell.values["points"]]
+    top = max(widths)
+
+    def coarse(point):
+        if point["sigma"] < top:
+            return point
+        low = point["log_evidence"] | {"quadrature": point["log_evidence"]["quadrature"] - 250.0}
+        return point | {"quadrature_error": 2.5e-3, "log_evidence": low}
+
+    said = next(sentence for sentence in findings(with_points(toy, coarse)) if "known to" in sentence)
+    assert said.startswith(f"At σ = {top:.3g} the exact integral itself is known to 0.003 nats only")
+    assert "no choice of a width depends on it" in said
 
 
 def test_the_verdict_tells_what_the_priors_centre_accounts_for(toy):

@@ -6,6 +6,11 @@ sampling. Then the width that each rung selects, and at what loss of exact evide
 
 Cells: "curve-<i>", "near-<i>" (blocks of widths), "choice.<rung>", "profile-<σ>", "collapsed-<σ>", "weights-<σ>" and
 "gp-<σ>".
+
+What quadrature may err by is judged by its share: an error of ε nats at a width whose evidence is v nats below that of
+the main width changes a choice, a Bayes factor or an average over widths by (e^ε − 1) e^{−v} at most. Where v is at
+most `MATTERS` it counts in full, and beyond as (e^ε − 1) e^{−(v − MATTERS)}; the page names the widths where ε itself
+is larger than the limit.
 """
 
 from __future__ import annotations
@@ -15,16 +20,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayes_lssvm.marginal.ladder import quadrature_check
+from bayes_lssvm.base.checks import Check
+from bayes_lssvm.marginal.ladder import QUADRATURE_ERROR
 from validation.harness import Cell, CellResult, Size, Study, StudyData
 from validation.ladder import PRIOR, best_width, four_figures, spread_rows
 
 from .bridged import bridged
 from .choice import chosen_width
-from .rungs import RUNGS, gamma_profile, rungs_at
+from .rungs import RUNGS, gamma_profile, rung, rungs_at
 
-__all__ = ["PRIOR", "RUNGS", "STUDY"]
+__all__ = ["MATTERS", "PRIOR", "RUNGS", "STUDY"]
 
+MATTERS = 10.0
+"""Nats below the best width: what lies lower has no weight in any comparison."""
 RIPLEY_RANGE = (0.2, 10.0)
 RIPLEY_SAMPLED = (0.5, 1.311, 4.0, 8.0, 10.0)
 RIPLEY_PROFILES = (1.311, 8.0, 10.0)
@@ -81,7 +89,7 @@ def cells(data: StudyData, size: Size) -> list[Cell]:
     cells = []
     for part, grid in (("curve", widths.curve), ("near", widths.near)):
         for i in range(0, len(grid), _BLOCK):
-            block = {"kind": "ladder", "part": part, "widths": grid[i : i + _BLOCK], **common}
+            block = {"kind": "ladder", "part": part, "widths": grid[i : i + _BLOCK], "main": widths.main, **common}
             cells.append(_cell(f"{part}-{i // _BLOCK:02d}", block))
     for name in RUNGS:
         cells.append(_cell(f"choice.{name}", {"kind": "choice", "rung": name, "range": list(widths.range), **common}))
@@ -111,13 +119,27 @@ def compute(cell: Cell, data: StudyData) -> CellResult:
     X, y = spread_rows(data.X, data.y, settings["rows"])
     if settings["kind"] == "ladder":
         points = [rungs_at(sigma, X, y, seed + i) for i, sigma in enumerate(settings["widths"])]
-        return CellResult({"points": points}, (quadrature_check(max(point["quadrature_error"] for point in points)),))
+        return CellResult({"points": points}, (_fine_enough(points, rung("quadrature", settings["main"], X, y, seed)),))
     if settings["kind"] == "choice":
         low, high = settings["range"]
         return CellResult(chosen_width(settings["rung"], low, high, X, y, seed))
     if settings["kind"] == "profile":
         return CellResult(gamma_profile(settings["sigma"], X, y))
     return bridged(settings["program"], settings["sigma"], X, y, settings, seed)
+
+
+def _fine_enough(points: list[dict[str, Any]], main: float) -> Check:
+    """The quadrature's errors by their shares beside the log evidence at the main width, the largest of them."""
+    heights = np.array([point["log_evidence"]["quadrature"] for point in points])
+    errors = np.array([point["quadrature_error"] for point in points])
+    shares = np.exp(np.minimum(heights - main + MATTERS, 0.0))
+    # what has no error of its own is not known at all
+    weighed = np.where(np.isnan(errors), np.nan, np.minimum(errors, np.expm1(np.minimum(errors, 700.0)) * shares))
+    worst = int(np.argmax(np.nan_to_num(weighed, nan=np.inf)))
+    error, sigma = float(weighed[worst]), points[worst]["sigma"]
+    far = f", its share as evidence of σ = {sigma:g}" if shares[worst] < 1.0 else ""
+    sentence = f"The quadrature's error is {error:.1e} nats by its own estimate{far} (at most {QUADRATURE_ERROR:g})."
+    return Check("quadrature error", error, QUADRATURE_ERROR, bool(error <= QUADRATURE_ERROR), sentence)
 
 
 class _Widths(NamedTuple):
