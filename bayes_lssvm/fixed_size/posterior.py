@@ -69,7 +69,9 @@ class FixedSizePosterior:
 
     def rows(self, phi: Array, diagonal: Array) -> Rows:
         """Rows with features φ of shape (n, m) and K(x, x) of shape (n,)."""
-        lack = np.maximum(diagonal - np.einsum("ij,ij->i", phi, phi), 0.0)
+        # below zero by rounding, which a direction of no eigenvalue gives back: where landmarks are nearly dependent, φ
+        # is rounded by far more than what is left of K(x, x), and the sum with φ̃ᵀ(I + C/s)⁻¹φ̃ is not
+        lack = diagonal - np.einsum("ij,ij->i", phi, phi)
         centred = phi - self.centre
         squares = np.square(centred @ self.vectors)
         if self.vectors.shape[1] < len(self.vectors):  # fewer rows than features
@@ -79,7 +81,8 @@ class FixedSizePosterior:
     def moments(self, phi: Array, diagonal: Array) -> tuple[Array, Array]:
         """z_MP and σ_z², each of shape (n, B)."""
         rows = self.rows(phi, diagonal)
-        variance = (self._spread(rows) + rows.outside[:, None]) / self.mu + 1.0 / (self.mass * self.zeta)
+        spread = np.maximum(self._spread(rows) + rows.outside[:, None], 0.0)
+        variance = spread / self.mu + 1.0 / (self.mass * self.zeta)
         return rows.output + self.b, variance
 
     def _spread(self, rows: Rows) -> Array:
@@ -101,4 +104,4 @@ class FixedSizePosterior:
         residuals, variances = (y - rows.output - self.b) / freedom, np.maximum(s / freedom - s, 0.0) / (w * self.mu)
         if whole:
             residuals, variances = one_of_each(residuals, variances, w, self.zeta)
-        return y - residuals, variances + rows.outside[:, None] / self.mu
+        return y - residuals, np.maximum(variances + rows.outside[:, None] / self.mu, 0.0)
