@@ -1,8 +1,9 @@
 """What a default fit costs, in Cholesky factorisations of its kernel matrix: `python -m benchmarks.fit_cost`.
 
 CPU time of `BayesianLSSVC().fit` on waveform data and of LAPACK's `potrf` on the same matrix, in one process and one
-thread, with the exponent of N between the last two sizes and the peak of the arrays; `--ard` for a scale for each of 20
-inputs, `--peers` for scikit-learn's Gaussian processes on the same data (N ≤ 1000).
+thread, with the exponent of N from each size to the next; `--memory` for the peak of the arrays in the fit of the last
+size, which is traced meanwhile; `--ard` for a scale for each of 20 inputs, `--peers` for scikit-learn's Gaussian
+processes on the same data (N ≤ 1000).
 """
 
 from __future__ import annotations
@@ -48,23 +49,18 @@ def factorisation(X: Array, repeats: int = 5) -> float:
     return min(once() for _ in range(repeats))
 
 
-def fit_cost(n: int, kernel: str, repeats: int) -> tuple[float, float]:
-    """CPU seconds of a fit, the least of several, and of one factorisation."""
+def fit_cost(n: int, kernel: str, repeats: int, *, traced: bool = False) -> tuple[float, float, float]:
+    """CPU seconds of a fit, the least of several, of one factorisation, and the peak of a traced fit in N² doubles."""
     X, y = data(n)
     X = X[:, :20]
-    one = factorisation(X)
+    one, peak = factorisation(X), 0.0
+    if traced:
+        tracemalloc.start()
     fits = min(cpu_seconds(lambda: BayesianLSSVC(kernel).fit(X, y)) for _ in range(repeats))
-    return fits, min(one, factorisation(X))
-
-
-def peak(n: int) -> float:
-    """The most that arrays of a fit hold at once, in N² doubles."""
-    X, y = data(n)
-    tracemalloc.start()
-    BayesianLSSVC().fit(X, y)
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return float(most) / (8.0 * n * n)
+    if traced:
+        peak = tracemalloc.get_traced_memory()[1] / (8.0 * n * n)
+        tracemalloc.stop()
+    return fits, min(one, factorisation(X)), peak
 
 
 def peers(n: int) -> None:
@@ -98,12 +94,16 @@ def main() -> None:
     fit_cost(400, "rbf", 1)  # warms up
     last = None
     for n in options.sizes:
-        seconds, one = fit_cost(n, "ard" if options.ard else "rbf", 3 if n <= 1000 else 1)
+        traced = options.memory and n == options.sizes[-1]
+        seconds, one, peak = fit_cost(n, "ard" if options.ard else "rbf", 3 if n <= 1000 else 1, traced=traced)
         exponent = "" if last is None else f", exponent {np.log(seconds / last[1]) / np.log(n / last[0]):.2f}"
-        print(f"N = {n}: {seconds:.3g} CPU s, {seconds / one:.1f} factorisations of {one * 1e3:.3g} ms{exponent}")
+        print(
+            f"N = {n}: {seconds:.3g} CPU s, {seconds / one:.1f} factorisations of {one * 1e3:.3g} ms{exponent}",
+            flush=True,
+        )
+        if traced:
+            print(f"N = {n}: peak {peak:.2f} N² doubles", flush=True)
         last = (n, seconds)
-    if options.memory:
-        print(f"N = {options.sizes[-1]}: peak {peak(options.sizes[-1]):.2f} N² doubles")
     if options.peers:
         peers(1000)
 

@@ -175,7 +175,7 @@ class Linearise:
     def __call__(self, shard: Shard) -> Curvature:
         """The sums of a shard."""
         found = Curvature.empty(len(self.c), self.features.size)
-        room = np.empty(ROWS * self.features.size)
+        room = self.features.room(ROWS)
         for X, y, weights in shard.blocks(len(self.encoding.standardiser.mean)):
             inputs, labels = self.encoding(X, y, shard.name)
             phi = self.features(inputs, room)

@@ -158,8 +158,7 @@ def block_gradient(
     room: Array | None = None,
 ) -> Array:
     """2 Σ_i dk_iᵀ(AW)_i over the rows of a block, for each of the kernel's log parameters; `room` as for features."""
-    K = features.kernel(X, features.Z)
-    phi = features.whitened(K, room)
+    K, phi = features.with_rows(X, room)
     if len(rows) == 1 and rows[0].takes_all:
         V = rows[0].of_rows(phi, targets)
     else:

@@ -56,14 +56,16 @@ class TakeALook:
 
     def __call__(self, shard: Shard) -> Look | None:
         """What is seen of a shard; None of an empty one."""
-        found = None
+        seen: list[Look] = []
         for X, y, weights in shard.blocks():
             if not self.classes:
                 y = _as_numbers(y, shard.name)
             if len(X):
-                seen = Look.at(X, y, self.seed, classes=self.classes, weights=weights)
-                found = seen if found is None else _same_width(found, seen, shard.name)
-        return found
+                seen.append(Look.at(X, y, self.seed, classes=self.classes, weights=weights))
+            # those that keep about as many rows are merged, so that all that are kept are not copied with every block
+            while len(seen) > 1 and len(seen[-2].X) <= 2 * len(seen[-1].X):
+                seen[-2:] = [seen[-2].merge(seen[-1])]
+        return reduce(Look.merge, seen) if seen else None
 
 
 def merge_looks(a: Look | None, b: Look | None) -> Look | None:
@@ -119,7 +121,7 @@ class Collect:
         """The sums of a shard."""
         classes = 1 if self.encoding.classes is None else len(self.encoding.classes)
         found = Statistics.empty(self.features.size, classes, by_class=self.by_class)
-        room = np.empty(ROWS * self.features.size)
+        room = self.features.room(ROWS)
         for X, y, weights in shard.blocks(len(self.encoding.standardiser.mean)):
             inputs, targets = self.encoding(X, y, shard.name)
             found.add(self.features(inputs, room), targets, self.features.kernel.diag(inputs), weights)
@@ -149,7 +151,7 @@ class Differentiate:
     def __call__(self, shard: Shard) -> Array:
         """The sum over a shard, for each of the kernel's log parameters."""
         total = np.zeros(len(self.features.kernel.log_params))
-        room = np.empty(ROWS * self.features.size)
+        room = self.features.room(ROWS)
         for X, y, weights in shard.blocks(len(self.encoding.standardiser.mean)):
             total += block_gradient(self.features, self.rows, *self.encoding(X, y, shard.name), weights, room)
         return total

@@ -60,6 +60,10 @@ class Kernel(ABC):
     def diag(self, X: Array) -> Array:
         """K(x, x) for each row of X, of shape (n,)."""
 
+    def rows(self, X: Array, Z: Array, room: Array) -> Array:
+        """K(X, Z), in the memory of `room` of at least nm numbers where the kernel can make use of it."""
+        return self(X, Z)
+
     @abstractmethod
     def gradient(self, X: Array, Z: Array | None = None) -> Iterator[Array]:
         """The matrices ∂K(X, Z)/∂log θ_p one after the other, so that only one is in memory."""

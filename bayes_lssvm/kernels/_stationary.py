@@ -37,14 +37,14 @@ def _centred(X: Array, Z: Array | None, scales: Array | float) -> tuple[Array, A
     return (B if Z is X else (X - centre) / scales), B
 
 
-def _minus_squared_distances(A: Array, B: Array) -> Array:
-    """−‖a_i − b_j‖² from one matrix product, so without an n·m·d array.
+def _minus_squared_distances(A: Array, B: Array, room: Array | None = None) -> Array:
+    """−‖a_i − b_j‖² from one matrix product, so without an n·m·d array; in the memory of `room`, if it is given.
 
     a² + b² − 2ab has the rounding of a² + b². Where that is far more than the distance, as for all points but one if
     that one is far away, differences are taken first; so the matrix of a Gaussian has the rounding of its entries.
     """
     a2, b2 = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
-    D = product(np.column_stack([2.0 * A, -a2, -np.ones(len(A))]), np.column_stack([B, np.ones(len(B)), b2]).T)
+    D = product(np.column_stack([2.0 * A, -a2, -np.ones(len(A))]), np.column_stack([B, np.ones(len(B)), b2]).T, room)
     # what rounding made positive is close; rows that hold nothing close are told by their maximum alone, NaN never is
     rows = np.flatnonzero(~(D.max(axis=1) <= -_CANCELLED * (a2 + b2.max())))
     own = D if len(rows) == len(D) else D[rows]
@@ -58,11 +58,17 @@ def _minus_squared_distances(A: Array, B: Array) -> Array:
     return D
 
 
-def _of_distances(function: Callable[[Array], Array], X: Array, Z: Array | None, scales: Array | float) -> Array:
+def _of_distances(
+    function: Callable[[Array], Array],
+    X: Array,
+    Z: Array | None,
+    scales: Array | float,
+    room: Array | None = None,
+) -> Array:
     """A function of −Σ (x_k − z_k)²/s_k² that is 1 at 0; for Z = None only one triangle is computed and mirrored."""
     A, B = _centred(X, Z, scales)
     if Z is not None:
-        return function(_minus_squared_distances(A, B))
+        return function(_minus_squared_distances(A, B, room))
     K = np.empty((len(A), len(A)))
     for start in range(0, len(A), _ROWS):
         stop = min(start + _ROWS, len(A))
@@ -152,6 +158,9 @@ class RBF(OneWidth):
 
     def __call__(self, X: Array, Z: Array | None = None) -> Array:
         return _of_distances(_exp, X, Z, self.sigma)
+
+    def rows(self, X: Array, Z: Array, room: Array) -> Array:
+        return _of_distances(_exp, X, Z, self.sigma, room)
 
     def blocks(self, X: Array, Z: Array | None = None) -> Callable[[Kernel], Array]:
         """The distances are computed once; each width costs its exponentials."""
@@ -257,6 +266,10 @@ class ARD(Kernel):
         self.check_width(X.shape[1])
         return _of_distances(_exp, X, Z, np.asarray(self.scales))
 
+    def rows(self, X: Array, Z: Array, room: Array) -> Array:
+        self.check_width(X.shape[1])
+        return _of_distances(_exp, X, Z, np.asarray(self.scales), room)
+
     def diag(self, X: Array) -> Array:
         return np.ones(len(X))
 
@@ -312,6 +325,9 @@ class _Radial(Parametric):
 
     def __call__(self, X: Array, Z: Array | None = None) -> Array:
         return _of_distances(self._values, X, Z, self.length_scale)
+
+    def rows(self, X: Array, Z: Array, room: Array) -> Array:
+        return _of_distances(self._values, X, Z, self.length_scale, room)
 
     def blocks(self, X: Array, Z: Array | None = None) -> Callable[[Kernel], Array]:
         """The distances are computed once."""

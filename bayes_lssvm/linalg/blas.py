@@ -16,13 +16,21 @@ _SIZE = 128
 _UPPER = np.triu(np.ones((_SIZE, _SIZE), dtype=bool), 1)
 
 
-def product(A: Array, B: Array) -> Array:
-    """A @ B in C order, without copies where A and B are contiguous."""
+def product(A: Array, B: Array, room: Array | None = None) -> Array:
+    """A @ B in C order, without copies where A and B are contiguous; in the memory of `room`, if it is given.
+
+    `room` is one-dimensional and holds at least as many numbers as the product.
+    """
     if B.ndim == 1:
         return np.asarray(blas.dgemv(1.0, A, B) if A.flags.f_contiguous else blas.dgemv(1.0, A.T, B, trans=1))
     left, trans_left = (A.T, 0) if A.flags.c_contiguous else (A, 1)
     right, trans_right = (B.T, 0) if B.flags.c_contiguous else (B, 1)
-    return np.asarray(blas.dgemm(1.0, right, left, trans_a=trans_right, trans_b=trans_left)).T
+    if room is None:
+        return np.asarray(blas.dgemm(1.0, right, left, trans_a=trans_right, trans_b=trans_left)).T
+    shape = len(A), B.shape[1]
+    C = room[: shape[0] * shape[1]].reshape(shape)
+    blas.dgemm(1.0, right, left, trans_a=trans_right, trans_b=trans_left, beta=0.0, c=C.T, overwrite_c=1)
+    return C
 
 
 def square(R: Array) -> Array:

@@ -197,7 +197,8 @@ def test_shards_in_any_order_and_split_have_the_same_statistics():
 def test_features_in_given_room_are_the_same_numbers():
     X, _ = data(40)
     features = NystromMap.of(RBF(0.6), X[:12])
-    room = np.full(40 * 12, np.nan)
+    room = features.room(40)
+    room.fill(np.nan)
     found = features(X, room)
     assert np.shares_memory(found, room)
     assert found.flags.f_contiguous

@@ -314,6 +314,14 @@ def test_contract_equals_the_sum_over_the_gradient(kernel, points):
 
 
 @cases(KERNELS)
+def test_rows_in_given_memory_are_those_of_the_matrix(kernel, points):
+    X, Z = points
+    room = np.full(len(X) * len(Z) + 5, np.nan)
+    for _ in range(2):
+        np.testing.assert_array_equal(kernel.rows(X, Z, room), kernel(X, Z))
+
+
+@cases(KERNELS)
 def test_contract_rows_equals_the_sum_over_the_gradient(kernel, points):
     X, Z = points
     W = np.random.default_rng(4).standard_normal((len(X), len(Z)))
