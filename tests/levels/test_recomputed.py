@@ -14,7 +14,7 @@ from bayes_lssvm.levels.level2_posterior import most_probable
 from bayes_lssvm.levels.level3 import log_occam, mackay_error_bars, occam_slope
 from bayes_lssvm.levels.objective import BOUNDARY_MARGIN, Objective
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
-from bayes_lssvm.priors import Box, Normal
+from bayes_lssvm.priors import Box, Gamma, Normal
 
 
 def problem(seed=0, n=18):
@@ -199,3 +199,36 @@ def test_every_minimum_of_j4_over_a_dense_grid_is_a_mode(seed):
         assert float(j4(spectrum, found.gamma)[0]) <= costs.min() + 1e-9
         noise = 11 * np.log(0.5 * np.sum((y - y.mean()) ** 2))
         assert found.log_gain == pytest.approx(0.5 * (noise - costs.min()), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_point_of_a_dense_grid_is_better_than_the_mode_with_priors(seed):
+    """Priors near the data, far above and below them, boxes, and data with two ways to explain them."""
+    rng = np.random.default_rng(100 + seed)
+    X, y = problem(seed, 14)
+    y = np.sign(y - 0.7) if seed % 3 == 1 else y
+    kernel = RBF(0.15) + RBF(4.0) if seed % 2 else RBF(float(rng.uniform(0.3, 3.0)))
+    priors = [
+        (Normal(0.0, 3.0), Normal(0.0, 3.0)),
+        (Normal(0.0, 9.0), Gamma(0.5, 2.0)),
+        (Normal(6.0, 1.0), Normal(-6.0, 1.0)),
+        (Normal(-8.0, 1.5), Normal(3.0, 3.0)),
+        (Box(-5.0, 7.0), Box(-4.0, 8.0)),
+        (Normal(0.0, 5.0), Box(-9.0, 9.0)),
+        (Gamma(2.0, 1.0), Normal(0.0, 5.0)),
+        (Normal(1.0, 6.0), Normal(1.0, 6.0)),
+    ][seed]
+    spectrum = CentredSpectrum.from_kernel_matrix(kernel(X), y)
+    found = most_probable(spectrum, *priors)
+    m, z = (grid.ravel() for grid in np.meshgrid(np.linspace(-16, 16, 321), np.linspace(-16, 16, 321), indexing="ij"))
+    with np.errstate(divide="ignore"):
+        own = priors[0].log_density(m) + priors[1].log_density(z)
+    keep = np.isfinite(own) & (z - m < np.log(spectrum.gamma_max))
+    values = log_evidences(spectrum, m[keep], z[keep]) + own[keep]
+    best = int(values.argmax())
+    at = np.log([found.level2.mu, found.level2.zeta])
+    assert found.log_density >= values[best] - 1e-9
+    assert found.log_density <= values[best] + 0.3
+    exact = log_evidences(spectrum, at[:1], at[1:]) + priors[0].log_density(at[0]) + priors[1].log_density(at[1])
+    assert found.log_density == pytest.approx(float(exact[0]), abs=1e-8)
+    assert found.level2.log_evidence == pytest.approx(float(log_evidences(spectrum, at[:1], at[1:])[0]), abs=1e-8)

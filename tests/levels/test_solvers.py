@@ -12,7 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 from bayes_lssvm.kernels import RBF, Linear, Polynomial
 from bayes_lssvm.levels import solvers
 from bayes_lssvm.levels.level1 import PrimalPosterior
-from bayes_lssvm.levels.solvers import kernel_product, solve_cg, solve_cholesky, solve_spectral
+from bayes_lssvm.levels.solvers import (
+    _pivoted_cholesky,
+    _Preconditioner,
+    kernel_product,
+    solve_cg,
+    solve_cholesky,
+    solve_spectral,
+)
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
 
 N = 60
@@ -342,3 +349,56 @@ def test_product_by_blocks_equals_the_product(monkeypatch, kernel, limit, column
     product = kernel_product(kernel, X_NEW, X, B)
     assert product.shape == (len(X_NEW), *B.shape[1:])
     np.testing.assert_allclose(product, kernel(X_NEW, X) @ B, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kernel", [RBF(0.8), Linear(), Polynomial(2, 1.0)], ids=str)
+def test_a_whole_preconditioner_leaves_hardly_a_step(kernel, weighted):
+    """With the whole matrix in it the preconditioner is the inverse; without any the steps are many."""
+    rng = np.random.default_rng(21)
+    X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
+    weights = rng.uniform(0.05, 5.0, 60) if weighted else None
+    exact = solve_cholesky(kernel(X), y, 30.0, weights=weights)
+    whole = solve_cg(kernel, X, y, 30.0, weights=weights, preconditioner_rank=60, progress=False)
+    none = solve_cg(kernel, X, y, 30.0, weights=weights, preconditioner_rank=0, progress=False)
+    for found in (whole, none):
+        assert found.converged
+        assert found.residual <= 1e-10
+        np.testing.assert_allclose(found.alpha, exact.alpha, rtol=1e-6, atol=1e-6 * np.abs(exact.alpha).max())
+        assert found.intercept == pytest.approx(exact.intercept, abs=1e-6)
+    assert whole.iterations <= 3
+    assert none.iterations > 2 * whole.iterations
+    n, d = np.linalg.matrix_rank(kernel(X)), 1.0 / 30.0 if weights is None else 1.0 / (30.0 * weights)
+    L = _pivoted_cholesky(kernel, X, 60)
+    if not isinstance(kernel, RBF):
+        assert L.shape == (60, n)
+    np.testing.assert_allclose(L @ L.T, kernel(X), atol=1e-6 * kernel(X).max())
+    applied = _Preconditioner(L, np.broadcast_to(d, 60)[:, None])(np.eye(60))
+    np.testing.assert_allclose(applied, np.linalg.inv(L @ L.T + np.diag(np.broadcast_to(d, 60))), atol=1e-6 / np.min(d))
+
+
+def test_a_partial_factor_takes_the_largest_of_what_is_left():
+    """Nyström's approximation from the pivots, each the point of the largest remaining variance."""
+    rng = np.random.default_rng(22)
+    X = rng.normal(size=(40, 2)) * [3.0, 1.0]
+    kernel = RBF(1.0) + Linear()
+    K, pivots = kernel(X), []
+    L = _pivoted_cholesky(kernel, X, 7)
+    for k in range(7):
+        chosen = K[:, pivots]
+        left = K - chosen @ np.linalg.solve(K[np.ix_(pivots, pivots)], chosen.T) if pivots else K
+        np.testing.assert_allclose(np.diag(K - L[:, :k] @ L[:, :k].T), np.diag(left), atol=1e-9)
+        pivots.append(int(np.argmax(np.diag(left))))
+    chosen = K[:, pivots]
+    np.testing.assert_allclose(L @ L.T, chosen @ np.linalg.solve(K[np.ix_(pivots, pivots)], chosen.T), atol=1e-8)
+
+
+def test_steps_run_out_one_by_one():
+    rng = np.random.default_rng(23)
+    X, y = rng.normal(size=(50, 2)), rng.normal(size=50)
+    needed = solve_cg(RBF(0.5), X, y, 5.0, preconditioner_rank=0, progress=False).iterations
+    assert solve_cg(RBF(0.5), X, y, 5.0, preconditioner_rank=0, max_iter=needed, progress=False).converged
+    with pytest.warns(ConvergenceWarning, match=f"after {needed - 1} iterations"):
+        found = solve_cg(RBF(0.5), X, y, 5.0, preconditioner_rank=0, max_iter=needed - 1, progress=False)
+    assert not found.converged
+    assert found.residual > 1e-10

@@ -16,7 +16,16 @@ from bayes_lssvm.marginal import log_mu as log_mu_module
 from bayes_lssvm.marginal.density import Level2Density
 from bayes_lssvm.marginal.log_mu import LogMu, _cell_masses, _share_of_cell, log_sum_exp, support_of_log_gamma
 from bayes_lssvm.marginal.predictions import MixturePredictor, NodePredictor, PredictionNode, Rows
-from bayes_lssvm.marginal.rules.level2 import _Kernels, _ranges
+from bayes_lssvm.marginal.rules.lattice import integrate_on_lattice
+from bayes_lssvm.marginal.rules.level2 import (
+    _continued,
+    _Kernels,
+    _ranges,
+    _Scan,
+    integrate,
+    integrate_all,
+    share_beyond,
+)
 from bayes_lssvm.marginal.rules.stretch import Stretch
 from bayes_lssvm.priors import Box, Flat, Gamma, Normal
 
@@ -223,3 +232,51 @@ def test_a_density_far_outside_what_doubles_hold_is_that_of_the_edge():
         found = density.value_and_gradient(np.array(x))
         assert found.value == pytest.approx(log_evidence(reduction, mu, zeta), rel=1e-9)
         assert found.gradient == pytest.approx(log_evidence_gradient(reduction, mu, zeta), rel=1e-6, abs=1e-9)
+
+
+def test_the_tail_of_a_kernel_has_what_the_grid_and_what_the_matrix_leave_out():
+    X = np.random.default_rng(5).normal(size=(30, 2))
+    reduction = TridiagonalReduction.from_kernel_matrix(RBF(3.0)(X), np.sin(X[:, 0]))
+    priors = Normal(0.0, 300.0), Normal(0.0, 300.0)
+    grid = integrate_all([reduction], *priors)[0]
+    beyond = share_beyond(reduction, *priors, grid.log_z)
+    assert grid.tail > 1e-3
+    assert beyond > 1e-3
+    assert integrate(reduction, *priors).tail == pytest.approx(grid.tail + beyond)
+
+
+@pytest.mark.parametrize(("last", "sign"), [(60.0, 1.0), (27.3, 1.0), (-60.0, -1.0), (-9.5, -1.0)])
+def test_a_scan_goes_on_in_steps_that_are_no_longer(last, sign):
+    X = np.random.default_rng(6).normal(size=(8, 2))
+    reduction = TridiagonalReduction.from_kernel_matrix(RBF(0.3)(X), np.sin(X[:, 0]))
+    kernels = _Kernels((reduction,), Normal(0.0, 100.0), Normal(0.0, 100.0))
+    u = sign * np.arange(6.0)
+    scan = _Scan(u, kernels.heights([0], [u])[0])
+    (found,) = _continued(kernels, [0], [scan], [last], sign)
+    steps = sign * np.diff(found.u)
+    assert found.u[-1] == pytest.approx(last)
+    assert 0.0 < steps.min() <= steps.max() <= 1.0 + 1e-9
+    assert found.heights == pytest.approx(kernels.heights([0], [found.u])[0])
+    (same,) = _continued(kernels, [0], [scan], [float(u[-1]) - sign], sign)
+    assert same is scan
+
+
+@pytest.mark.parametrize("narrow", [0, 1])
+def test_a_lattice_is_halved_where_most_is_left_before_it_is_halved_for_being_coarse(narrow):
+    sd = np.where(np.arange(2) == narrow, 0.25, 1.5)
+
+    def log_density(x):
+        return float(-0.5 * np.sum((x / sd) ** 2))
+
+    def spacing(**options):
+        found = integrate_on_lattice(log_density, np.zeros(2), np.eye(2), tolerance=1e-4, **options)
+        return [float(np.diff(np.unique(found.points[:, i])).min()) for i in (0, 1)], found
+
+    # both axes once, to know what is left; then the narrow one
+    most = next(m for m in range(60, 4000, 20) if min(spacing(most=m, coarsest=0.5)[0]) < 0.4)
+    steps, _ = spacing(most=most, coarsest=0.5)
+    assert steps[narrow] < 0.4 < steps[1 - narrow]
+    steps, found = spacing(most=100000, coarsest=0.5)
+    assert max(steps) <= 0.5
+    assert found.log_integral == pytest.approx(np.log(2.0 * np.pi * sd.prod()), abs=1e-4)
+    assert max(spacing(most=100000)[0]) > 0.5
