@@ -17,6 +17,8 @@ PROGRAMS = {"collapsed": "collapsed NUTS", "weight-space": "weight-space NUTS", 
 KINDS = {"mean": "mean", "sd": "standard deviation", "correlation": "correlation"}
 CLOSE = 0.25  # an error bar is called off where it differs from the exact one by more than this share
 NO_LIMIT = 10.0  # times the exact error bar: no use to say how many times
+_ENDLESS = {"log_mu": "without signal", "log_zeta": "without noise", "log_sigma": "with such data"}
+"""Where √(2/(γ_eff − 1)) and √(2/(N − γ_eff)) grow without end."""
 STANDARD_ERRORS = 3.0
 CHANCE = 0.0027  # of a figure to be beyond three standard errors
 
@@ -220,7 +222,8 @@ def _difference(bars: Bars, method: str, parameter: str) -> str:
     ratio = bars.ratio(method, parameter)
     exact = f"{bars.exact['sd'][parameter]:.3f}"
     if ratio > NO_LIMIT:
-        return f"more than {NO_LIMIT:g} times too wide, exact {exact}: without signal the formula has no upper limit"
+        endless = f"{_ENDLESS[parameter]} the formula has no upper limit"
+        return f"more than {NO_LIMIT:g} times too wide, exact {exact}: {endless}"
     value = getattr(bars, method)["sd"][parameter]
     return f"{value:.3f} against {exact}, {100 * abs(ratio - 1.0):.0f} % too {'wide' if ratio > 1.0 else 'narrow'}"
 

@@ -166,7 +166,7 @@ def errors(curve: Ladder, sampled: list[dict[str, Any]]) -> Figure:
                     elinewidth=1.6,
                     clip_on=False,
                     zorder=4,
-                    label=f"{PROGRAMS[program]} + bridge sampling",
+                    label=PROGRAMS[program],  # short: the title stands beside the legend
                 )
         drawn.axhline(0.0, color=BLACK, linewidth=1.0)
         reach = [

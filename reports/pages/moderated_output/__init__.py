@@ -216,7 +216,7 @@ def _methods(result: StudyResult) -> tuple[str, ...]:
         f"NUTS: {nuts['chains']} chains of {nuts['draws']} draws of (μ, ζ, σ) after {nuts['warmup']} of warm-up; "
         f"level 1 is evaluated again at {nuts['averaged']} of them, evenly spaced, and the probabilities are "
         "averaged.",
-        "Bernoulli GP: P(y = +1 | f) = 1/(1 + e^{−f}), f a Gaussian process with the same kernel, "
+        "Bernoulli GP: P(y = +1 | f) = 1/(1 + exp(−f)), f a Gaussian process with the same kernel, "
         f"{bernoulli['chains']} chains of {bernoulli['draws']} draws after {bernoulli['warmup']} of warm-up, "
         f"predictions averaged over about {bernoulli['averaged']} of them. Its σ is fixed at σ_MP at every size: with "
         "σ free each step costs a Cholesky factor and its derivative, and the chains would take an hour.",

@@ -246,11 +246,11 @@ def changed(result, key, change, checks=None):
     )
 
 
-def with_mackay_at(result, problem, ratio):
-    exact = result[f"{problem}.quadrature"].values["sd"]["log_mu"]
+def with_mackay_at(result, problem, ratio, parameter="log_mu"):
+    exact = result[f"{problem}.quadrature"].values["sd"][parameter]
 
     def change(values):
-        mackay = values["mackay"] | {"sd": values["mackay"]["sd"] | {"log_mu": ratio * exact}}
+        mackay = values["mackay"] | {"sd": values["mackay"]["sd"] | {parameter: ratio * exact}}
         return values | {"mackay": mackay}
 
     return changed(result, f"{problem}.closed-forms", change)
@@ -267,6 +267,9 @@ def test_the_verdict_on_mackay_flips_at_a_quarter(toy):
     assert "26 % too wide" in wide
     narrow = findings(with_mackay_at(fine, "linear", 0.5))[0]
     assert "50 % too narrow" in narrow
+    # √(2/(γ_eff − 1)) has no end where there is no signal, √(2/(N − γ_eff)) where there is no noise
+    for parameter, why in (("log_mu", "without signal"), ("log_zeta", "without noise")):
+        assert f"{why} the formula has no upper limit" in findings(with_mackay_at(fine, "linear", 11.0, parameter))[0]
     table = key_table(assemble(with_mackay_at(fine, "linear", 0.5)))
     row = next(r for r in table.rows if r.label == "  linear")
     assert row.cells[4] == "0.50 ✗"
