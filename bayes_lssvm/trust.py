@@ -224,7 +224,7 @@ def _closed_forms(model: Model, X: Array, prior: HyperPrior, seed: int, progress
         held = _climbed(model, prior, seed, progress, held=True)
         whole = _climbed(model, prior, seed, progress, held=False) if free else held
     change = worst_change(model, whole.exact.integral, _looked_at(X, seed))
-    parts = ((held, "held"), (whole, "free")) if free else ((held, "held"),)
+    parts = ((held, "fixed"), (whole, "free")) if free else ((held, "fixed"),)
     return ClosedForms(
         checks=_grades(model, held, whole if free else None, change),
         ladder=tuple(row for part, own in parts for row in _rows(part, own)),

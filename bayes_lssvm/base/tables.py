@@ -211,5 +211,6 @@ def _check_header(header: Sequence[str], source: str) -> None:
     repeated = [name for name, count in Counter(header).items() if count > 1]
     if repeated:
         raise InputError(
-            f"{source} has more than one column named {listed(map(quoted, repeated), 5)}; names must differ."
+            f"{source} has more than one column named {listed(map(quoted, repeated), 5)}; names must differ, so rename "
+            "all but one."
         )

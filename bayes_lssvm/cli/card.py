@@ -329,7 +329,8 @@ def _model(model: Any, training: Training, args: argparse.Namespace) -> str:
             ("members", f"{len(members)} binary models, {kernel} on standardised inputs"),
             ("log evidence", f"{model.log_evidence_:.2f} nats, all members together"),
         ]
-    facts.append(("kernel parameters", f"by the criterion {args.criterion}" if args.refine else "as given"))
+    criterion = "the evidence" if args.criterion == "evidence" else args.criterion
+    facts.append(("kernel parameters", f"chosen by {criterion}" if args.refine else "as given"))
     return html.section("Model", html.table((), facts))
 
 

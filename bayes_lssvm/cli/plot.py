@@ -34,8 +34,9 @@ def run_plot(args: argparse.Namespace) -> None:
         try:
             display = DISPLAYS[kind].from_estimator(model, plot=False, **options)
         except (ValueError, AttributeError) as error:
-            advice = "" if args.data else " Rows to draw are given with --data TABLE --target COLUMN."
-            raise InputError(f"--kind {kind}: {error}{advice if 'give X' in str(error) else ''}") from None
+            said, asks, _ = str(error).partition(": give X")
+            advice = f"{said}. Give the table with --data TABLE --target COLUMN." if asks and not args.data else error
+            raise InputError(f"--kind {kind}: {advice}") from None
         with writing(args.out) as path:
             write_atomically(path, lambda stream: write_figure(display.plot, stream, Path(args.out).suffix.lower()))
     emit_text(f"{kind} drawn to {args.out}")

@@ -30,10 +30,10 @@ _BADGES = {
 _GOOD = {"log score": "calibrated probabilities", "error": "intervals cover as they should"}
 _FORMS = {
     "good": "The closed forms of the evidence framework hold here too: they agree with the exact integrals.",
-    "doubtful": "The closed forms of the evidence framework are only roughly right here; what is said of left-out rows "
-    "does not depend on that.",
-    "bad": "The closed forms of the evidence framework do not hold here, so do not compare kernels by them; what is "
-    "said of left-out rows does not depend on that.",
+    "doubtful": "The closed forms of the evidence framework are only roughly right here; the figures for left-out "
+    "rows do not depend on them.",
+    "bad": "The closed forms of the evidence framework do not hold here, so do not compare kernels by them; the "
+    "figures for left-out rows do not depend on them.",
 }
 
 

@@ -103,9 +103,10 @@ class RelevanceDisplay(Display):
         ax = self._on(ax)
         shown = self.order[:n_shown]
         places = np.arange(len(shown))
-        self.bars_ = ax.barh(places, self.values[shown], **({"color": color, "height": 0.7} | options))
+        height = 0.7 * min(len(shown) / _FEWEST, 1.0)  # bars no thicker than letters need
+        self.bars_ = ax.barh(places, self.values[shown], **({"color": color, "height": height} | options))
         ax.set_yticks(places, [self.names[i] for i in shown])
-        ax.set_ylim(max(len(shown), _FEWEST) - 0.5, -0.5)  # the first on top, and bars no thicker than letters need
+        ax.set_ylim(len(shown) - 0.5, -0.5)  # the first on top
         more = len(self.names) - len(shown)
         ax.set(xlabel=self.measure + (f" ({more} smaller ones not shown)" if more else ""))
         return self

@@ -162,7 +162,7 @@ def _check_targets(y: Array, weights: Array | None, width: int) -> tuple[Array, 
     """Targets and weights as float arrays of shape (N,), or a `ValueError` that says what is wrong with them."""
     y = np.asarray(y, dtype=float)
     if y.ndim != 1:
-        raise ValueError(f"The targets must be one number a point; their array has the shape {y.shape}.")
+        raise ValueError(f"The targets must be one number per point; their array has the shape {y.shape}.")
     n = len(y)
     if n < 3:
         raise ValueError(f"Leave-one-out needs at least 3 data points, got {n}.")
@@ -173,7 +173,8 @@ def _check_targets(y: Array, weights: Array | None, width: int) -> tuple[Array, 
     w = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     if w.shape != (n,) or not (np.isfinite(w).all() and (w > 0).all()):
         raise ValueError(
-            f"weights must be {n} positive finite numbers, one a point; a point of zero weight must be removed instead."
+            f"weights must be {n} positive finite numbers, one per point; a point of zero weight must be removed "
+            "instead."
         )
     return y, w
 
@@ -183,7 +184,7 @@ def check_points(X: Array, y: Array, weights: Array | None) -> tuple[Array, Arra
     X = np.asarray(X, dtype=float)
     if X.ndim != 2 or X.shape[1] == 0 or not np.isfinite(X).all():
         raise ValueError(
-            f"X must hold finite numbers, one row a point and one column an input; its shape is {X.shape}."
+            f"X must hold finite numbers, one row per point and one column per input; its shape is {X.shape}."
         )
     return X, *_check_targets(y, weights, len(X))
 

@@ -203,7 +203,7 @@ def _walk(
         best = _without_inputs(sets, models, tried)
         warn(
             f"No set of inputs on the path explains the targets more than {NO_SIGNAL_GAIN:g} nats better than "
-            f"noise alone and repays its price of {sets.price:g} nats an input: none is selected.",
+            f"noise alone and repays its price of {sets.price:g} nats per input: none is selected.",
             NoSignalWarning,
         )
     chosen = np.zeros(sets.X.shape[1])

@@ -62,7 +62,7 @@ def rank_figure(draws: Mapping[str, Array], *, width: float = 7.2, height: float
             "remove_axis": False,
             "title": {"size": 11},
             "xlabel": {
-                "text": "rank of a draw, as a share of all" if len(draws) < 4 else "rank, as a share",
+                "text": "rank of a draw, as a share of all" if len(draws) < 3 else "rank, as a share",
                 "color": BLACK,
                 "size": 10,
             },

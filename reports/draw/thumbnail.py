@@ -61,8 +61,8 @@ def bars(
                 axes.text(size + side, height, text, va="center", ha="left" if size >= 0.0 else "right", bbox=box)
         if limit is not None:
             axes.axvline(limit, color=VERMILION, linestyle="--", linewidth=1.4)
-        low = min(0.0, *sizes) if np.isfinite(sizes).all() else 0.0
-        axes.set_xlim(low - 0.4 * reach if low < 0.0 else 0.0, 1.22 * reach)  # room for the numbers
+        low = min([0.0, *(s for s in sizes if np.isfinite(s))])
+        axes.set_xlim(low - 0.55 * reach if low < 0.0 else 0.0, 1.22 * reach)  # room for the numbers
         axes.axvline(0.0, color=GREY, linewidth=0.8)
         axes.set_yticks(heights, names)
         axes.tick_params(axis="both", length=0)

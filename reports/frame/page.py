@@ -144,6 +144,8 @@ class Page:
         A small picture for the index, drawn for its size by `reports.draw.thumbnail`.
     group : str
         Heading of the index under which the page stands; by default that of its data.
+    exact : bool
+        Whether the record keeps all digits, because a figure shows small differences of large numbers.
     related : tuple of str
         Studies whose pages a reader may want to see next.
     name : str
@@ -165,6 +167,7 @@ class Page:
     live: Live | None = None
     thumbnail: Figure | None = None
     group: str = ""
+    exact: bool = False
     related: tuple[str, ...] = ()
     name: str = ""
     title: str = ""

@@ -59,7 +59,7 @@ def write_page(
     Path
         The HTML file.
     """
-    digits = None if page.live is not None else digits  # what moves is drawn again from all digits
+    digits = None if page.exact or page.live is not None else digits  # what moves is drawn again from all digits
     name = stem(page)
     images = draw(page, dpi=dpi)
     own = folder / FIGURES / name

@@ -11,7 +11,7 @@ from reports.draw.thumbnail import bars
 from reports.frame.answer import Answer, State
 from reports.frame.index import TABLES_HEADING
 from reports.frame.page import Page, Picture, Row, Section, Table
-from reports.frame.words import NONE, SET_NAMES, number
+from reports.frame.words import NONE, number
 from validation.harness import StudyResult
 from validation.harness.scores import Gain
 from validation.papers.paper0.section_3_2 import GP_ROWS, OURS, Compared, compared, overall
@@ -87,10 +87,12 @@ def answer(found: Mapping[str, Mapping[str, Compared]]) -> Answer:
     ways = [way for way in dict.fromkeys(way for by_way in found.values() for way in by_way) if way != OURS]
     clear = {(name, way): found[name][way].gain.mean for way in ways for name in clearly(found, way, 1.0)}
     better = list(dict.fromkeys(name for name, _ in clear))
-    verdict = f"A rival's log score is clearly better than the moderated output's on {len(better)} of {len(found)} sets"
+    verdict = (
+        f"The paper's moderated output is clearly beaten by another method on {len(better)} of {len(found)} data sets"
+    )
     if clear:
         largest = max(clear, key=lambda one: clear[one])
-        verdict += f", by up to {clear[largest]:.2f} nats a row ({largest[1]}, {SET_NAMES.get(largest[0], largest[0])})"
+        verdict += f", by up to {clear[largest]:.2f} nats a row"
     points = []
     for way in (way for way in ("Platt", "two variances") if way in ways):
         more, less = (len(clearly(found, way, sign)) for sign in (1.0, -1.0))
@@ -174,8 +176,8 @@ def picture(found: Mapping[str, Mapping[str, Compared]]) -> Picture:
         "gains",
         figure,
         f"Mean gains in log score over the moderated output: {words}.",
-        "Each dot is a data set. Blue: clearly better than the moderated output; orange: clearly worse; pale: no clear "
-        "difference. The bar is the mean over the sets.",
+        "Each dot is a data set. Blue: clearly better than the moderated output; orange: clearly worse; hollow: no "
+        "clear difference. The bar is the mean over the sets.",
     )
 
 

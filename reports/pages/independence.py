@@ -1,4 +1,4 @@
-"""What is independent of what: the methods of the pages, what they compute themselves and what they share."""
+"""Which methods are independent: the methods of the pages, what they compute themselves and what they share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def independence() -> Section:
     """The section with the table."""
     rows = tuple(Row(name, cells) for name, cells in _ROWS.items())
     return Section(
-        "What is independent of what",
+        "Which methods are independent",
         (
             "All methods share the data, the kernel as a formula and the prior. Weight space and the Gaussian "
             "process are independent programs, just priors and a likelihood in another library: an error in the "

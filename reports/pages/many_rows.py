@@ -30,7 +30,7 @@ METHODS_TEXT = (
     "grow with N. Kernel, landmarks and sums are those of fit_blocks with its defaults; a pass reads all rows once. "
     "Test rows are 5000 others, the same for every N.",
     'Our models are FixedSizeLSSVC with its defaults; with moderation="logistic", where a logistic regression on the '
-    'same features gives log odds beside the outputs; and with kernel="ard" too, a scale for each input by the '
+    'same features adds its log odds to the outputs; and with kernel="ard" too, a scale for each input by the '
     "evidence, which rivals cannot find without a grid (not on USPS, 256 inputs).",
     "Rivals: sets of the KEEL repository, 70 % of the rows to train and 30 % to test, and the USPS digits with their "
     "own test rows; inputs standardised. Nystroem features (scikit-learn) are as many as there are landmarks and have "
@@ -117,9 +117,11 @@ def answer(learned: dict[str, dict[int, dict[str, Any]]], rivals: Sequence[Finis
     )
     parts = []
     if learned:
-        parts.append(f"landmarks predict as well as all rows on {len(settled)} of {many(len(learned), 'data set')}")
+        few = f"at most {max(settled)} landmarks" if settled else "landmarks"
+        where = "both data sets" if len(settled) == len(learned) == 2 else f"{len(settled)} of {len(learned)} data sets"
+        parts.append(f"{few} predict as well as all rows on {where}")
     if ours:
-        parts.append(f"against rivals the model wins {wins} of {many(len(ours), 'comparison')} in log loss")
+        parts.append(f"the model wins {wins} of {many(len(ours), 'comparison')} in log loss")
     verdict = "; ".join(parts)
     points = tuple(
         f"{name}: {m} landmarks predict as well as all rows."

@@ -31,7 +31,7 @@ from .papers import (
 COLOURS = {"ovo": BLUE, "ova": VERMILION, "moc": PURPLE, "ecoc": GREEN}
 SHAPES = {"ovo": "o", "ova": "s", "moc": "D", "ecoc": "^"}
 REASONS = (
-    "Reasons are sought after the fact. Where an entry differs, choices that the paper leaves open are tried on "
+    "Reasons were looked for after the fact. Where an entry differs, choices that the paper leaves open are tried on "
     "the same members and randomisations: two other rules for ties and two other orders of the classes. The "
     "nearest is named; it can reproduce the figure, but need not be what the paper did.",
 )

@@ -35,7 +35,7 @@ METHODS = (
     "its own evidence, on all points of its two classes; the moderated output is that of paper 2 (11), and the "
     "classes are equally likely beforehand. Members are fitted and stored one by one, so an interrupted run "
     "continues where it stopped.",
-    "The paper prints no spread. The ± beside its figures is the binomial standard error of 2007 test rows, √(p(1 − "
+    "The paper prints no spread. The ± next to its figures is the binomial standard error of 2007 test rows, √(p(1 − "
     "p)/2007).",
 )
 

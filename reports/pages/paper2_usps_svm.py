@@ -14,20 +14,21 @@ from validation.papers.paper2.usps_svm import PRINTED_SECONDS, mean_seconds, sco
 from .papers import answer_of, comparison_table, verdict_sentences
 
 INTRODUCTION = (
-    "Section 5 of paper 2 (Van Gestel et al., 2002) sets SVMs beside LS-SVMs on the digits of the US Postal Service, "
+    "Section 5 of paper 2 (Van Gestel et al., 2002) compares SVMs with LS-SVMs on the digits of the US Postal Service, "
     "one for each of the 45 pairs. It reports 95.1 % by Hamming and 94.0 % by loss function decoding, and the times of "
     "a binary classifier."
 )
 METHODS = (
     "Inputs are standardised once with the training rows. C and σ of every member come from ten-fold cross-validation "
     "on the rows of its two digits, with the candidates of Table III; the loss is the hinge loss.",
-    "Times are CPU seconds of one thread, means over the members. “Design” chooses C and σ; “training” is one fit at "
+    "Times are CPU seconds of one thread, means over the members. “Tuning” chooses C and σ; “training” is one fit at "
     "chosen parameters, kernel matrix included; “evaluation” is the outputs at all test rows. The LS-SVM is solved by "
-    "a Cholesky factor at the SVM's σ, in the same process. The design of an LS-SVM by the evidence is the cells' time "
-    "on the page paper2-usps.",
-    "The paper prints no spread. The ± beside its figures is the binomial standard error of 2007 test rows.",
+    "a Cholesky factor at the SVM's σ, in the same process. What tuning an LS-SVM by the "
+    "evidence takes is on the page paper2-usps, as the time of its cells.",
+    "The paper prints no spread. The ± next to its figures is the binomial standard error of 2007 test rows.",
 )
-_WHAT = ("design", "training", "evaluation")
+_WHAT = {"design": "tuning", "training": "training", "evaluation": "evaluation"}
+"""By the names of the record."""
 
 
 def page(result: StudyResult) -> Page:
@@ -74,19 +75,21 @@ def times_picture(result: StudyResult) -> Picture | None:
         for kind, colour in (("SVM", VERMILION), ("LS-SVM", BLUE)):
             for times, marker, whose in ((found, "o", "ours"), (PRINTED_SECONDS, "D", "paper")):
                 places = [place for place, what in enumerate(_WHAT) if what in times[kind]]
-                seconds = [times[kind][_WHAT[place]] for place in places]
+                seconds = [times[kind][what] for what in _WHAT if what in times[kind]]
                 face = colour if whose == "ours" else "none"
                 axes.plot(seconds, places, marker, color=colour, markerfacecolor=face, label=f"{kind}, {whose}")
-        axes.set_yticks(range(len(_WHAT)), list(_WHAT))
+        axes.set_yticks(range(len(_WHAT)), list(_WHAT.values()))
         axes.set_ylim(len(_WHAT) - 0.5, -0.5)
         axes.set_xscale("log")
         axes.set_xlabel("CPU seconds of a binary classifier")
         figure.legend(loc="outside upper right", ncols=4)
-    words = "; ".join(f"{kind}: " + ", ".join(f"{w} {s:.2g} s" for w, s in own.items()) for kind, own in found.items())
+    words = "; ".join(
+        f"{kind}: " + ", ".join(f"{_WHAT[w]} {s:.2g} s" for w, s in own.items()) for kind, own in found.items()
+    )
     return Picture(
         "times",
         figure,
-        f"Times of both kinds of member, ours beside the paper's. Ours: {words}.",
+        f"Times of both kinds of member, ours and the paper's. Ours: {words}.",
         "Filled: ours, means over the members. Open: the paper's, on a machine of 733 MHz.",
     )
 
@@ -99,7 +102,7 @@ def times_table(result: StudyResult) -> Table:
         own = found.get(kind, {})
         ours = [f"{own[what]:.3g}" if what in own else "–" for what in _WHAT]
         rows.append(Row(kind, (*ours, *(f"{printed[what]:.0f}" for what in _WHAT))))
-    header = ("", *(f"{what}, ours" for what in _WHAT), *(f"{what}, paper" for what in _WHAT))
+    header = ("", *(f"{what}, ours" for what in _WHAT.values()), *(f"{what}, paper" for what in _WHAT.values()))
     return Table("CPU seconds of a binary classifier", header, tuple(rows), "The paper's machine had 733 MHz.")
 
 

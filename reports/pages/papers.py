@@ -60,12 +60,13 @@ def answer_of(tables: Sequence[ReproducedTable], what: str, points: Sequence[str
         verdict = f"There is no printed number in {what} to compare with, so these results are ours alone."
         return Answer("with care", verdict, tuple(points[:3]), RULE)
     if compared == found["reproduced"]:
-        verdict = f"All {compared} numbers printed in {what} are reproduced."
+        count = {1: "The one number", 2: "Both numbers"}.get(compared, f"All {compared} numbers")
+        verdict = f"{count} printed in {what} {'is' if compared == 1 else 'are'} reproduced."
         return Answer(badge(0, compared), verdict, tuple(points[:3]), RULE)
     return Answer(
         badge(found["worse"], compared),
-        f"Of {compared} numbers printed in {what}, {found['reproduced']} are reproduced, {found['better']} are better "
-        f"and {found['worse']} {'is' if found['worse'] == 1 else 'are'} worse.",
+        f"Of the {compared} numbers printed in {what}, {found['reproduced']} are reproduced, {found['better']} come "
+        f"out better and {found['worse']} worse.",
         tuple(points[:3]),
         RULE,
     )
@@ -308,4 +309,4 @@ def _panel(panel: Axes, table: ReproducedTable, rows: Sequence[str], column: str
         panel.plot(entry.mean - entry.published.mean, place, linestyle="", markersize=6, **style)
     panel.set_yticks(range(len(rows)), [plain_label(spelled(name)) for name in rows])
     panel.set_ylim(len(rows) - 0.4, -0.6)  # the first row on top
-    panel.set_title(plain_label(column), loc="left")
+    panel.set_title(plain_label(column).replace("GP_b", "GP$_b$"), loc="left")

@@ -92,9 +92,14 @@ def answer(found: Mapping[str, Mapping[str, Compared]], gains: Mapping[str, Gain
     """Is any proposal better than what the paper did?"""
     won = {way: counts(against(found, way, OWN)) for way in proposals()}
     better = [way for way, (more, _) in won.items() if more]
-    verdict = f"No proposal of section 4 is clearly better than the paper's Gaussian prior on any of {len(found)} sets."
+    verdict = (
+        "None of the other cures that the paper proposes is clearly better than its Gaussian prior on any of "
+        f"{len(found)} data sets."
+    )
     if better:
-        verdict = f"Clearly better than the paper's Gaussian prior on some of {len(found)} sets: {', '.join(better)}."
+        verdict = (
+            f"Clearly better than the paper's Gaussian prior on some of {len(found)} data sets: {', '.join(better)}."
+        )
     points = [
         f"{way[0].upper() + way[1:]}: clearly better on {more} of {len(found)} sets and clearly worse on {less}."
         for way, (more, less) in won.items()
@@ -177,7 +182,7 @@ def picture(found: Mapping[str, Mapping[str, Compared]], gains: Mapping[str, Gai
         "gains",
         figure,
         f"Mean gains over PRESS alone in points of test error: {words}.",
-        "Each dot is a data set. Blue: clearly better than PRESS alone; orange: clearly worse; pale: no clear "
+        "Each dot is a data set. Blue: clearly better than PRESS alone; orange: clearly worse; hollow: no clear "
         "difference. The bar is the mean over the sets.",
     )
 

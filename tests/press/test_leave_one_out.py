@@ -249,7 +249,7 @@ def test_residuals_follow_the_targets(offset, scale, seed):
         ({"K": np.ones((3, 4))}, "must be square"),
         ({"y": [1.0, 2.0, 3.0, 4.0]}, "4 targets"),
         ({"y": [1.0, np.nan, 3.0]}, "not finite"),
-        ({"y": np.ones((3, 1))}, "one number a point"),
+        ({"y": np.ones((3, 1))}, "one number per point"),
         ({"K": np.full((3, 3), np.inf)}, "not finite"),
         ({"weights": [1.0, 0.0, 1.0]}, "positive finite numbers"),
         ({"weights": [1.0, 1.0]}, "positive finite numbers"),

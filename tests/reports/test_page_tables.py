@@ -20,6 +20,7 @@ from reports.frame.write import read_result
 from reports.pages import agreement, error_bars, multiclass_calibration, paper2_usps, predictive_scores
 from reports.pages import section_7_1 as ripley
 from reports.pages.error_bars.bars import assemble, findings
+from reports.pages.section_7_1.sentences import SCORE_NAMES
 from tests.helpers_page_numbers import KEY, agrees, numbers, said, shown
 from validation.harness import Cell, FinishedCell, StudyResult
 from validation.papers.paper2.usps import PRINTED, WITHIN, digits
@@ -349,7 +350,7 @@ class Posterior:
 @pytest.mark.parametrize("place", [0, 1])
 def test_numbers_of_section_7_1(record, place):
     design = record["designs"][place]
-    column = ("no Occam", "eq (5.3)")[place]
+    column = ("without Occam factor", "formula (5.3)")[place]
     cells = shown(ripley.main_table(from_record(record)))
     model = Posterior(design)
     centred = model.K - model.K.mean(axis=0) - model.K.mean(axis=1)[:, None] + model.K.mean()
@@ -382,9 +383,9 @@ def test_numbers_of_section_7_1(record, place):
         "of log ζ, MacKay's formula": (bars[1], 6e-5),
         "of log μ, exact Hessian": (own[0], 8e-5),
         "of log ζ, exact Hessian": (own[1], 8e-5),
-        "log p(D | μ_MP, ζ_MP, σ)": (evidence, 6e-4),  # the store has six digits
-        "log evidence with MacKay's Occam factor (5.2)": (evidence + occam, 6e-4),
-        "log of eq 5.3 (relative)": (relative, 6e-4),
+        "log p(D | μ_MP, ζ_MP, σ)": (evidence, 6e-5),
+        "log evidence with MacKay's Occam factor (5.2)": (evidence + occam, 6e-5),
+        "log of the formula (5.3), without its constants": (relative, 6e-5),
     }
     rows = {name: shown_cells for (table, heading, name), shown_cells in cells.items() if heading is None}
     for name, (value, tolerance) in expected.items():
@@ -407,7 +408,7 @@ def test_scores_of_section_7_1(record):
     for design, heading in zip(record["designs"], [r.label for r in table.rows if not r.cells], strict=False):
         assert said([heading], design["sigma"], 4)
         cells = shown(table)
-        for score, name in zip(design["scores"], ripley.SCORE_NAMES.values(), strict=True):
+        for score, name in zip(design["scores"], SCORE_NAMES.values(), strict=True):
             row = cells[table.title, heading, name]
             assert agrees(row["log loss"], score["log_loss"])
             assert agrees(row["Brier"], score["brier"])

@@ -99,7 +99,7 @@ def heat_map(
             edge.set_visible(False)
         bar = figure.colorbar(image, ax=axes, orientation="horizontal", shrink=0.98, aspect=25, pad=0.02)
         bar.set_ticks([-1e6, *BORDERS, 1e6], labels=["", *(minus(f"{b:+g}") for b in BORDERS), ""])
-        bar.set_label("log Bayes factor, row against column (nats); one colour a wording")
+        bar.set_label("log Bayes factor, row against column (nats); one colour for each wording")
         said = ("very strong", "strong", "positive", "bare mention", "positive", "strong", "very strong")
         for k, word in enumerate(said):
             colour = "white" if k in (0, 6) else BLACK

@@ -170,7 +170,7 @@ def offset(ladder: Ladder, rung: str, name: str) -> str:
     """A rung's log evidence minus quadrature's."""
     if name not in ladder[rung]:
         return "–"
-    return minus(f"{ladder[rung][name].value - ladder['quadrature'][name].value:+.4f}")
+    return minus(f"{ladder[rung][name].value - ladder['quadrature'][name].value:+.3f}")
 
 
 def count(number: int, what: str) -> str:

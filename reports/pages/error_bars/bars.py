@@ -172,8 +172,8 @@ def answer(result: StudyResult) -> Answer:
         )
     return Answer(
         badge(right["mackay"], of),
-        f"MacKay's formula gives {right['mackay']} of {many(of, 'error bar')} of the hyperparameters to within "
-        f"{100 * CLOSE:.0f} % of the exact ones.",
+        f"MacKay's formula gets {right['mackay']} of {many(of, 'error bar')} of the hyperparameters right to within "
+        f"{100 * CLOSE:.0f} %.",
         tuple(points),
         RULE,
     )

@@ -86,7 +86,7 @@ def key_table(result: StudyResult, curve: Ladder) -> Table:
                 (
                     f"{found['sigma']:.5g}" + (" (edge)" if found["at_edge"] else ""),
                     number(found["value"], ".3f"),
-                    f"{max(loss(result, rung), 0.0):.4f}",
+                    f"{max(loss(result, rung), 0.0):.3f}",
                     within,
                     everywhere,
                 ),
@@ -118,9 +118,9 @@ def sampled_table(result: StudyResult) -> Table:
         Row(
             f"σ = {b['sigma']:g}, {PROGRAMS[b['program']]}",
             (
-                number(b["exact"], ".4f"),
-                f"{number(b['log_evidence'], '.4f')} ± {b['error']:.4f}",
-                number(b["log_evidence"] - b["exact"], "+.4f"),
+                number(b["exact"], ".3f"),
+                f"{number(b['log_evidence'], '.3f')} ± {b['error']:.4f}",
+                number(b["log_evidence"] - b["exact"], "+.3f"),
                 f"{abs(b['z']):.1f}",
                 f"{b['min_ess']:.0f}",
             ),

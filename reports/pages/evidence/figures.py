@@ -195,7 +195,8 @@ def occam(curve: Ladder) -> Figure:
         best, exact = curve.values["without_occam"], curve.values["quadrature"]
         fit.plot(curve.sigma, best - best.max(), **line("without_occam"), label="best fit")
         fit.plot(curve.sigma, exact - exact.max(), **line("quadrature"), label="evidence (quadrature)")
-        fit.set_ylim(-40.0, 2.0)
+        low = max(-40.0, 1.05 * float(min(np.nanmin(best - best.max()), np.nanmin(exact - np.nanmax(exact)))))
+        fit.set_ylim(low, -0.05 * low)
         fit.set_ylabel("minus its maximum (nats)")
         fit.set_title("What the data prefer", loc="left")
         legend_above(fit)

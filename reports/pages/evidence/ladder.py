@@ -152,14 +152,15 @@ def answer(result: StudyResult) -> Answer:
     state = badge(lost, errors["mackay"])
     small = "less than 0.01" if lost < 0.01 else f"{lost:.2f}"
     verdict = {
-        "holds": f"The evidence framework picks a kernel width as good as the exact integral's: it loses {small} nats.",
+        "holds": f"The evidence framework picks a kernel width as good as the exact one: it loses {small} nats of "
+        "evidence.",
         "with care": f"The width that the evidence framework picks loses {lost:.2f} nats of exact evidence; its "
-        f"evidence is off by up to {errors['mackay']:.2f} nats.",
-        "fails": f"The evidence framework picks a poor kernel width here: it loses {lost:.1f} nats, and its evidence "
-        f"is off by up to {errors['mackay']:.1f}."
+        f"log evidence is off by up to {errors['mackay']:.2f} nats.",
+        "fails": f"The evidence framework picks a poor kernel width here, which loses {lost:.1f} nats; its log "
+        f"evidence is off by up to {errors['mackay']:.1f} nats."
         if lost > SMALL_LOSS
-        else f"The evidence framework picks a good kernel width (it loses {small} nats), but its evidence is off by "
-        f"up to {errors['mackay']:.1f} nats.",
+        else f"The evidence framework picks a good kernel width (it loses {small} nats), but its log evidence is off "
+        f"by up to {errors['mackay']:.1f} nats.",
     }[state]
     exact, own = chosen["quadrature"], chosen["mackay"]
     edge = ", at the end of the range searched" if own["at_edge"] else ""

@@ -85,9 +85,9 @@ def answer(result: StudyResult) -> Answer:
     most, where = max(off)
     return Answer(
         badge(most),
-        f"The most probable width is σ = {number(best, '.3g')}; MacKay's formula (5.2) is at most "
-        f"{number(most, '.2f')} nats from the exact log evidence (at σ = {number(where, '.3g')}).",
-        (),
+        f"MacKay's formula (5.2) gives the log evidence of every kernel width to within {number(most, '.2f')} nats; "
+        f"the most probable width is σ = {number(best, '.3g')}.",
+        (f"The formula is worst at σ = {number(where, '.3g')}.",),
         RULE,
     )
 

@@ -92,7 +92,7 @@ def thumbnail(problems: dict[str, list[Spot]]) -> Figure:
     shares = np.full((len(snrs), len(ns)), np.nan)
     for s in own:
         shares[snrs.index(s.snr), ns.index(s.n)] = s.trusted
-    return heat(shares, "where every check is good (dark: safe)", x="more data →", y="more signal →")
+    return heat(shares, "share of data where all is well (coloured: safe)", x="more data →", y="more signal →")
 
 
 _LINES = ((GREY, "x", (0, (1, 1))), (VERMILION, "s", (0, (3, 1.5))), (BLUE, "o", "-"), (GREEN, "D", (0, (6, 2))))
@@ -109,6 +109,7 @@ def figure_errors(problems: dict[str, list[Spot]]) -> Figure:
     with new_figure(PAGE_WIDTH, 0.9 + 1.9 * len(problems)) as figure:
         grid = figure.subplots(len(problems), len(METHODS), sharex=True, sharey=True, squeeze=False)
         for row, (name, own) in zip(grid, problems.items(), strict=True):
+            short = name.replace(", fitted", ",\nfitted")
             for axes, (method, title) in zip(row, METHODS.items(), strict=True):
                 axes.axhline(NATS, color=BLACK, linewidth=1.0, linestyle=":")
                 for snr, look in zip(_few_ratios(own), _LINES, strict=False):
@@ -118,7 +119,7 @@ def figure_errors(problems: dict[str, list[Spot]]) -> Figure:
                 axes.set(xscale="log", yscale="log", ylim=(3e-4, 20.0))
                 axes.set_yticks([1e-3, 1e-2, 0.1, 1.0, 10.0], ["0.001", "0.01", "0.1", "1", "10"])
                 _counts_axis(axes, own)
-                axes.set_title(f"{title}\n{name}", loc="left")
+                axes.set_title(f"{title}\n{short}", loc="left")
             row[0].set_ylabel("median |error|, nats")
         for axes in grid[-1]:
             axes.set_xlabel("N")

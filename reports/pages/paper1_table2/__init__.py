@@ -207,7 +207,7 @@ def page(result: StudyResult) -> Page:
                 figure_criterion(result),
                 "Change of the leave-one-out mean square against change of test error from the spherical to the "
                 "elliptical kernel, one dot a set, with PRESS alone and regularised.",
-                "From the spherical to the elliptical kernel. A dot to the left and above (red) has a lower "
+                "From the spherical to the elliptical kernel. A dot to the left and above (orange) has a lower "
                 "criterion and more errors: the criterion is over-fitted. With regularisation the criterion may "
                 "rise. Sets without a label change little in both.",
             ),

@@ -18,7 +18,7 @@ from validation.papers.paper1.table2 import SEARCHED, finished_of, stages_of
 from .sentences import comparison, comparisons
 
 NEAR_CRITERION, NEAR_ERROR = 8.0, 1.1  # %: sets that change by less have no name in the figure
-LINE_HEIGHT = 0.5  # % of test error that a name takes up
+LINE_HEIGHT = 0.7  # % of test error that a name takes up
 
 
 def figure_overfitting(result: StudyResult) -> Figure:

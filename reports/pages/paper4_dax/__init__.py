@@ -19,9 +19,9 @@ from .sentences import answer, findings
 
 INTRODUCTION = (
     "Paper 4 (Suykens, lecture 7) forecasts the DAX one day ahead by an LS-SVM fitted by the evidence, lets a second "
-    "LS-SVM model the volatility, and shows the cumulative profit of trading on the forecasts beside ARX, AR and buy "
-    "and hold. Its series are not public. Here the DAX is forecast from the lagged returns of DAX, SMI, CAC and FTSE, "
-    "1991–1998, by models that see the past only."
+    "LS-SVM model the volatility, and shows the cumulative profit of trading on the forecasts next to that of ARX, AR "
+    "and buy and hold. Its series are not public. Here the DAX is forecast from the lagged returns of DAX, SMI, CAC "
+    "and FTSE, 1991–1998, by models that see the past only."
 )
 METHODS = (
     f"The last {BLOCKS * DAYS} days, in {BLOCKS} blocks of {DAYS}. Models of a block are fitted on the {WINDOW} "

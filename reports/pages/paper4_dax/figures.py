@@ -93,6 +93,6 @@ def volatility_picture(found: Mapping[str, Trading], when: Array) -> Picture:
         figure,
         f"Daily returns of the DAX and error bars of three LS-SVMs; the volatility forecast runs from {low:.2f} to "
         f"{high:.2f} %.",
-        "Volatility forecast one day ahead, beside the returns. With correction the error bars are narrow in quiet "
+        "Volatility forecast one day ahead, and the returns. With correction the error bars are narrow in quiet "
         "months and wide in wild ones, as around October 1997; without it they hardly move.",
     )

@@ -49,8 +49,8 @@ def answer(found: Mapping[str, Trading]) -> Answer:
     points = [
         f"Difference from buy and hold: {number(DAYS_A_YEAR * mean, '+.1f')} ± {DAYS_A_YEAR * error:.1f} % of the "
         "stake a year.",
-        f"Volatility itself {'is' if gain > 2.0 * gain_error else 'is not shown to be'} predictable: the log score "
-        f"changes by {number(gain, '+.3f')} ± {gain_error:.3f} nats a day.",
+        f"Volatility itself {'is' if gain > 2.0 * gain_error else 'is not shown to be'} predictable: modelling it "
+        f"{'raises' if gain > 0.0 else 'lowers'} the log score by {abs(gain):.3f} ± {gain_error:.3f} nats a day.",
     ]
     if tests:
         better = sum(p < 0.05 for p in tests)
@@ -99,7 +99,7 @@ def _order(found: Mapping[str, Trading]) -> str:
     return (
         "In the lecture's figure the order is LS-SVM + volatility, ARX, buy and hold, AR; by profit after costs "
         f"it is here {', '.join(order)}. Volatility correction changes the profit of the LS-SVM by "
-        f"{number(DAYS_A_YEAR * mean, '.1f')} ± {DAYS_A_YEAR * error:.1f} % a year."
+        f"{number(DAYS_A_YEAR * mean, '+.1f')} ± {DAYS_A_YEAR * error:.1f} % a year."
     )
 
 
@@ -112,8 +112,12 @@ def _signs(found: Mapping[str, Trading]) -> str:
         return f"Hit rates: no model's signs can be tested.{long}"
     listed = ", ".join(f"{name} p = {test.p_value:.2f}" for name, test in tested.items())
     significant = [name for name, test in tested.items() if test.p_value < 0.05]
-    what = f"of {', '.join(significant)} are" if significant else "of no model are"
-    return f"Signs of forecasts {what} better than chance at the 5 % level (Pesaran and Timmermann: {listed}).{long}"
+    who = (
+        " and ".join(significant) + f" forecast{'s' if len(significant) == 1 else ''}"
+        if significant
+        else "No model forecasts"
+    )
+    return f"{who} signs better than chance at the 5 % level (Pesaran and Timmermann: {listed}).{long}"
 
 
 def _signal(result: StudyResult) -> str:
@@ -131,7 +135,7 @@ def _by_volatility(found: Mapping[str, Trading]) -> str:
     mean, error = difference(found["LS-SVM + volatility"].log_score, found["LS-SVM"].log_score)
     known = "is predictable" if mean > 2.0 * error else "is not shown to be predictable"
     return (
-        f"Volatility {known}: with it the log score of the LS-SVM changes by {number(mean, '.3f')} ± {error:.3f} nats "
+        f"Volatility {known}: with it the log score of the LS-SVM changes by {number(mean, '+.3f')} ± {error:.3f} nats "
         "a day. That is a matter of error bars, not of the sign of the forecast."
     )
 
@@ -145,6 +149,6 @@ def _by_learning(result: StudyResult, found: Mapping[str, Trading]) -> str:
     clear = "clearly" if abs(mean) > 2.0 * error else "by less than two standard errors"
     return (
         f"The library's learned noise is kept in {kept['learned']} of {sum(kept.values())} windows and changes the log "
-        f"score of the LS-SVM by {number(gain, '.3f')} ± {gain_error:.3f} nats a day. Against the lecture's volatility "
-        f"model, {better}, {clear}: {number(mean, '+.3f')} ± {error:.3f} nats a day."
+        f"score of the LS-SVM by {number(gain, '+.3f')} ± {gain_error:.3f} nats a day. Compared with the lecture's "
+        f"volatility model, {better}, {clear}: {number(mean, '+.3f')} ± {error:.3f} nats a day."
     )

@@ -52,11 +52,15 @@ def answer(result: StudyResult, sets: Sequence[str]) -> Answer:
     points.append("The paper's ovarian data are not public; two other medical data sets take their place.")
     return Answer(
         badge(better, worse, len(found)),
-        f"On other data the RBF LS-SVM beats logistic regression in {better or 'none'} of {len(found)} comparisons of "
-        f"AUC and loses in {worse or 'none'}.",
+        f"In {len(found)} comparisons of AUC on other medical data, the RBF LS-SVM clearly beats logistic regression "
+        f"{_times(better)} and clearly loses to it {_times(worse)}.",
         tuple(points[-3:]),
         RULE,
     )
+
+
+def _times(count: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
 def findings(result: StudyResult, sets: Sequence[str]) -> tuple[str, ...]:

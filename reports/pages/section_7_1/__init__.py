@@ -15,7 +15,7 @@ from validation.harness import StudyResult
 from validation.studies.section_7_1 import Design, RipleyStudy, from_record
 
 from .figures import figure_2, figure_3, figure_evidence, thumbnail
-from .sentences import answer, findings
+from .sentences import SCORE_NAMES, answer, findings, wording
 
 PAGE_NAME = "ripley"
 INTRODUCTION = (
@@ -29,13 +29,8 @@ METHODS = (
     "Test points are classified by the sign of the latent output (2.22) and by the moderated output (3.17). The "
     "unbalanced test set contains every negative point three times and every positive one once.",
 )
-MAIN_HEADER = ("", "paper", "no Occam", "eq (5.3)")
+MAIN_HEADER = ("", "paper", "without Occam factor", "formula (5.3)")
 SCORE_HEADER = ("moderated output", "log loss", "Brier", "% correct")
-SCORE_NAMES = {
-    "class": "class centres (paper 0, 3.17)",
-    "target": "targets ±1 (paper 2, eq 11)",
-    "softmax": "logistic (MacKay)",
-}
 
 
 def main_table(result: RipleyStudy) -> Table:
@@ -69,7 +64,7 @@ def main_table(result: RipleyStudy) -> Table:
         row(f"log Occam factor, MacKay ({width})", lambda d: d.log_occam_factor, ".4f"),
         row(f"log Occam factor, Hessian ({width})", lambda d: d.log_occam_factor_hessian, ".4f"),
         row("log evidence with MacKay's Occam factor (5.2)", lambda d: d.log_evidence, ".4f"),
-        row("log of eq 5.3 (relative)", lambda d: d.log_eq_5_3, ".4f"),
+        row("log of the formula (5.3), without its constants", lambda d: d.log_eq_5_3, ".4f"),
         Row(f"Test set, {result.n_test} points (% correct)"),
         share("sign of the latent output (2.22)", lambda d: d.accuracy_sign, printed.accuracy),
         share("moderated output (3.17)", lambda d: d.accuracy_moderated, printed.accuracy),
@@ -84,7 +79,7 @@ def score_table(result: RipleyStudy) -> Table:
     """Log loss, Brier score and accuracy of the three moderated outputs on the test set, for both fits."""
     rows = []
     for design in result.designs:
-        rows.append(Row(f"σ_MP = {design.sigma:.4f} ({design.criterion})"))
+        rows.append(Row(f"σ_MP = {design.sigma:.4f} ({wording(design)})"))
         for s in design.scores:
             cells = (f"{s.log_loss:.4f}", f"{s.brier:.4f}", f"{100 * s.accuracy:.1f}")
             rows.append(Row("  " + SCORE_NAMES[s.moderation], cells))
@@ -135,6 +130,7 @@ def page(result: StudyResult) -> Page:
     main, scores = main_table(found), score_table(found)
     return Page(
         name=PAGE_NAME,
+        exact=True,
         answer=answer(found),
         introduction=INTRODUCTION,
         findings=findings(found),

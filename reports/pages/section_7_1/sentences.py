@@ -16,6 +16,12 @@ RULE = (
     "reproduced; with care where the width is that of the other criterion; fails where a printed number is not "
     "reproduced."
 )
+SCORE_NAMES = {
+    "class": "class centres (paper 0, 3.17)",
+    "target": "targets ±1 (paper 2, 11)",
+    "softmax": "logistic (MacKay)",
+}
+"""The three moderated outputs, for readers."""
 
 
 def badge(off_5_3: float, off_other: float, accuracies: bool) -> State:
@@ -64,7 +70,7 @@ def findings(result: RipleyStudy) -> tuple[str, ...]:
 def _about_sigma(result: RipleyStudy) -> str:
     printed = result.printed.sigma
     near, far = sorted(result.designs, key=lambda d: abs(d.sigma - printed))
-    peaks = ", ".join(f"{d.sigma:.4f} {_wording(d)}" for d in result.designs)
+    peaks = ", ".join(f"{d.sigma:.4f} {wording(d)}" for d in result.designs)
     said = f"Kernel width: the evidence peaks at {peaks}; the paper prints {printed:.4f}. "
     if abs(near.sigma - printed) > SIGMA_TOLERANCE:
         return said + "Neither criterion reproduces the printed value."
@@ -80,7 +86,8 @@ def _about_sigma(result: RipleyStudy) -> str:
     )
 
 
-def _wording(design: Design) -> str:
+def wording(design: Design) -> str:
+    """Which evidence chose the width."""
     return "by the formula (5.3)" if design.criterion == "eq 5.3" else "without the Occam factor"
 
 
@@ -98,7 +105,7 @@ def _about_accuracy(result: RipleyStudy) -> str:
         rules = f"{100 * both[0]:.1f} % right by both rules"
         if both[0] != both[1]:
             rules = f"{100 * both[0]:.1f} % right by the sign of z and {100 * both[1]:.1f} % by the moderated output"
-        parts.append(f"{_wording(d)} {rules} ({agreed})")
+        parts.append(f"{wording(d)} {rules} ({agreed})")
     error = 100 * np.sqrt(printed * (1 - printed) / n)
     return f"Accuracy: {'; '.join(parts)}. With {n} test points the standard error is {error:.1f} percentage points."
 
@@ -126,7 +133,7 @@ def _about_probabilities(result: RipleyStudy) -> str:
     ranked = sorted(result.without_occam.scores, key=lambda s: s.log_loss)
     best, worst = ranked[0], ranked[-1]
     return (
-        f'Probabilities: of the three moderated outputs, the "{best.moderation}" form has the smallest log loss on '
-        f'the test set ({best.log_loss:.3f}) and "{worst.moderation}" the largest ({worst.log_loss:.3f}); always '
-        f"predicting ½ gives {np.log(2):.3f}."
+        f"Probabilities: of the three moderated outputs, {SCORE_NAMES[best.moderation]} has the smallest log loss on "
+        f"the test set ({best.log_loss:.3f}) and {SCORE_NAMES[worst.moderation]} the largest ({worst.log_loss:.3f}); "
+        f"always predicting ½ gives {np.log(2):.3f}."
     )

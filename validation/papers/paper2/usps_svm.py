@@ -78,7 +78,7 @@ def compute(cell: Cell, data: None) -> CellResult:
 
 STUDY = table_study(
     name="paper2-usps-svm",
-    title="Paper 2, section 5: handwritten digits, 45 SVMs of one versus one",
+    title="Paper 2, section 5: handwritten digits, 45 SVMs one against one",
     cells=cells,
     compute=compute,
 )
