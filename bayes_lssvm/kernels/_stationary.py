@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -26,23 +26,40 @@ _POINTS_AN_INPUT = 16  # up to which distances are kept: they are some per cent 
 _PAIRS = 2**16  # of points whose differences are taken at a time
 
 
-def _centred(X: Array, Z: Array | None, scales: Array | float) -> tuple[Array, Array]:
+class _Points(NamedTuple):
+    """Points as they are given, and round a centre in units of the scales."""
+
+    given: Array
+    centred: Array
+
+    def rows(self, which: slice) -> _Points:
+        return _Points(self.given[which], self.centred[which])
+
+
+def _centred(X: Array, Z: Array | None, scales: Array | float) -> tuple[_Points, _Points]:
     """Both sets of points round the second one's mean, then in units of the scales.
 
     Distances do not change, the cancellation in a² + b² − 2ab shrinks, and the division does not round an offset.
     """
-    Z = X if Z is None else Z
-    centre = Z.mean(axis=0)
-    B = (Z - centre) / scales
-    return (B if Z is X else (X - centre) / scales), B
+    others = np.asarray(X if Z is None else Z, dtype=float)
+    centre = others.mean(axis=0)
+    of_Z = _Points(others, (others - centre) / scales)
+    if Z is None or Z is X:
+        return of_Z, of_Z
+    points = np.asarray(X, dtype=float)
+    return _Points(points, (points - centre) / scales), of_Z
 
 
-def _minus_squared_distances(A: Array, B: Array, room: Array | None = None) -> Array:
+def _minus_squared_distances(
+    points: _Points, others: _Points, scales: Array | float, room: Array | None = None
+) -> Array:
     """−‖a_i − b_j‖² from one matrix product, so without an n·m·d array; in the memory of `room`, if it is given.
 
     a² + b² − 2ab has the rounding of a² + b². Where that is far more than the distance, as for all points but one if
     that one is far away, differences are taken first; so the matrix of a Gaussian has the rounding of its entries.
+    They are those of the points as given: a far point moves the centre, and then what is centred has lost digits too.
     """
+    A, B = points.centred, others.centred
     a2, b2 = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
     D = product(np.column_stack([2.0 * A, -a2, -np.ones(len(A))]), np.column_stack([B, np.ones(len(B)), b2]).T, room)
     # what rounding made positive is close; rows that hold nothing close are told by their maximum alone, NaN never is
@@ -52,7 +69,7 @@ def _minus_squared_distances(A: Array, B: Array, room: Array | None = None) -> A
     for start in range(0, len(close), _PAIRS):
         i, j = np.divmod(close[start : start + _PAIRS], len(B))
         i = rows[i]
-        difference = A[i] - B[j]
+        difference = (points.given[i] - others.given[j]) / scales
         # a sum for each pair by itself: einsum's last digit depends on where in the block a pair stands
         D[i, j] = -np.square(difference, out=difference).sum(axis=1)
     return D
@@ -68,11 +85,14 @@ def _of_distances(
     """A function of −Σ (x_k − z_k)²/s_k² that is 1 at 0; for Z = None only one triangle is computed and mirrored."""
     A, B = _centred(X, Z, scales)
     if Z is not None:
-        return function(_minus_squared_distances(A, B, room))
-    K = np.empty((len(A), len(A)))
-    for start in range(0, len(A), _ROWS):
-        stop = min(start + _ROWS, len(A))
-        K[start:stop, :stop] = function(_minus_squared_distances(A[start:stop], A[:stop]))
+        return function(_minus_squared_distances(A, B, scales, room))
+    n = len(X)
+    K = np.empty((n, n))
+    for start in range(0, n, _ROWS):
+        stop = min(start + _ROWS, n)
+        K[start:stop, :stop] = function(
+            _minus_squared_distances(A.rows(slice(start, stop)), A.rows(slice(stop)), scales)
+        )
     mirror_lower(K)
     np.fill_diagonal(K, 1.0)
     return K
@@ -80,7 +100,7 @@ def _of_distances(
 
 def _scaled_distances(X: Array, Z: Array | None, scale: float) -> Array:
     """−‖x − z‖²/scale²; exactly symmetric, with zeros on its diagonal, for Z = None."""
-    D = _minus_squared_distances(*_centred(X, Z, scale))
+    D = _minus_squared_distances(*_centred(X, Z, scale), scale)
     if Z is None:
         mirror_lower(D)
         np.fill_diagonal(D, 0.0)
@@ -184,7 +204,7 @@ class RBF(OneWidth):
         return np.ones(len(X))
 
     def gradient(self, X: Array, Z: Array | None = None) -> Iterator[Array]:
-        U = _minus_squared_distances(*_centred(X, Z, self.sigma))
+        U = _minus_squared_distances(*_centred(X, Z, self.sigma), self.sigma)
         yield -2.0 * U * np.exp(U)
 
     def contract(self, X: Array, W: Array, K: Array | None = None) -> Array:

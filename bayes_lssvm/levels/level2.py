@@ -93,7 +93,7 @@ def e_w(reduction: Reduction, gamma: float) -> float:
 
 def e_d(reduction: Reduction, gamma: float) -> float:
     """E_D = ½ Σ e_i² at (w_MP, b_MP): 4.11 with all N − 1 dimensions, as B.1's first form demands."""
-    return 0.5 / gamma**2 * _one(reduction.sums(np.array([gamma])).q2)
+    return 0.5 / gamma * (_one(reduction.sums(np.array([gamma])).q2) / gamma)
 
 
 def gamma_eff(reduction: Reduction, gamma: float) -> float:
@@ -135,11 +135,10 @@ def _j3(n: int, mu: Any, log_det: Array, q1: Array) -> Array:
 
 def j3_gradient(reduction: Reduction, mu: float, zeta: float) -> Array:
     """∂J3/∂μ and ∂J3/∂ζ (4.5, 4.6)."""
-    gamma = zeta / mu
-    sums = reduction.sums(np.array([gamma]))
+    s = mu / zeta  # γ² may be beyond doubles
+    sums = reduction.sums(np.array([zeta / mu]))
     weights = 0.5 * _one(sums.w) - 0.5 * _one(sums.d_eff) / mu  # E_W − (γ_eff − 1)/(2μ)
-    # E_D − (N − γ_eff)/(2ζ); the square of the largest γ is no number
-    noise = 0.5 * _one(sums.q2) / gamma / gamma - 0.5 * _one(sums.tr1) / gamma / zeta
+    noise = 0.5 * s * (s * _one(sums.q2) - _one(sums.tr1) / zeta)  # E_D − (N − γ_eff)/(2ζ)
     return np.array([weights, noise])
 
 

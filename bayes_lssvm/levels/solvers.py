@@ -7,6 +7,7 @@ It is not definite, but with M = Ω + I/γ the two definite systems Mρ = 1 and 
 (paper 1, section 1.1.2). `solve_cholesky` factorises M; `solve_spectral` has every γ from one decomposition;
 `solve_cg` runs conjugate gradients (Hestenes and Stiefel) on both systems at once and sees the kernel matrix only in
 blocks of rows. Where point i has the noise precision ζw_i, its diagonal element is 1/(γw_i) instead of 1/γ.
+`solve_distinct` puts rows with equal inputs together first.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..base.errors import NotPositiveSemidefiniteError, require_positive, warn
 from ..base.progress import tqdm
+from ..base.rounding import EPS
+from ..base.rows import group_equal_inputs
 from ..base.typing import Array
 from ..kernels import Kernel, check_positive_semidefinite
 from ..linalg.factor import Factor
@@ -54,6 +57,23 @@ def solve_cholesky(K: Array, y: Array, gamma: float, weights: Array | None = Non
     require_positive("gamma", gamma)
     solved = Factor.of(K, _noise(gamma, weights)).solve(np.column_stack([np.ones(len(y)), y]))
     return _combine(solved[:, 0], solved[:, 1:].reshape(y.shape))
+
+
+def solve_distinct(kernel: Kernel, X: Array, y: Array, gamma: float, weights: Array | None = None) -> KKTSolution:
+    """Solve 2.19 for targets y of shape (N,) by one Cholesky factor of the distinct inputs.
+
+    Rows with equal inputs share f. With their weighted mean ȳ_g and sum of weights W_g, γW_g(ȳ_g − f) is the sum of
+    their support values, and each has its share of that and γw_i(y_i − ȳ_g). By the system of all rows these values
+    would have the rounding of y_i − f times γ, which is most of them where γ is large.
+    """
+    rows = group_equal_inputs(X, y, weights)
+    if not rows.repeated:
+        return solve_cholesky(kernel(X), y, gamma, weights)
+    sums, intercept = solve_cholesky(kernel(rows.X), rows.means, gamma, rows.counts)
+    beside = y - rows.means[rows.group]
+    beside[np.abs(beside) <= 4.0 * EPS * np.abs(y).max()] = 0.0  # of the mean of equal targets
+    alpha = (sums / rows.counts)[rows.group] + gamma * beside
+    return KKTSolution(alpha if weights is None else weights * alpha, intercept)
 
 
 def solve_spectral(spectrum: CentredSpectrum, gamma: float) -> KKTSolution:

@@ -20,13 +20,14 @@ from ..kernels import Kernel, check_positive_semidefinite
 from ..levels.level2 import log_evidence, log_evidence_gradient, log_evidence_hessian, log_evidences
 from ..levels.objective import Objective
 from ..linalg.factor import Factor
-from ..linalg.reduction import Reduction, largest_log_gamma, log_constant
+from ..linalg.reduction import FARTHEST, Reduction, largest_log_gamma, log_constant
 from ..linalg.repeats import reduced, repeated_inputs
 from ..priors import LogPrior
 from ..search.order import OrderedSearch
 
 _FARTHEST = 300.0  # log μ
 _SMALLEST = 1e-100  # of γλ, whose square must not underflow
+_SQUARED = 1e100  # of γ, whose square times a sum of squares must not overflow
 _WELL_CONDITIONED = 1e6  # γ times the trace of Ω, up to which a Cholesky factor is as good as a reduction
 _STEP = 1e-3  # of the differences of gradients: their error is of order step⁴
 
@@ -216,8 +217,11 @@ class Level2Density:
         """The log density at one point and its gradient."""
         mu, zeta = self._within(x)
         prior = sum(float(part.log_density(x[i])) for i, part in enumerate(self.parts))
-        gradient = log_evidence_gradient(self.reduction, mu, zeta) + _slopes(self.parts, x)
-        return Value(log_evidence(self.reduction, mu, zeta) + prior, gradient)
+        if zeta > _SQUARED * mu:  # sums that have γ² in them would leave doubles
+            _, gradient, _ = self.reduction.local_evidence(mu, zeta)
+        else:
+            gradient = log_evidence_gradient(self.reduction, mu, zeta)
+        return Value(log_evidence(self.reduction, mu, zeta) + prior, gradient + _slopes(self.parts, x))
 
     def hessian(self, x: Array) -> Array:
         """The Hessian at a point, of shape (2, 2)."""
@@ -226,8 +230,9 @@ class Level2Density:
     def _within(self, x: Array) -> tuple[float, float]:
         """μ and ζ; a line search may look farther than γ can go, or than doubles do."""
         low, high = np.log(_SMALLEST / self.reduction.lambda_max), largest_log_gamma(self.reduction)
-        mu = float(np.exp(np.clip(x[0], -_FARTHEST, _FARTHEST)))
-        return mu, mu * float(np.exp(min(max(x[1] - x[0], low), high)))
+        log_mu = float(np.clip(x[0], -_FARTHEST, _FARTHEST))
+        log_zeta = min(log_mu + min(max(float(x[1] - x[0]), low), high), FARTHEST)
+        return float(np.exp(log_mu)), float(np.exp(log_zeta))
 
 
 def _within_groups(rows: GroupedRows, x: Array) -> Value:

@@ -40,7 +40,7 @@ from ..base.weights import check_weights, row_count, weighted_mean
 from ..kernels import Kernel, as_kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.objective import Evaluation, Objective
-from ..levels.solvers import solve_cholesky
+from ..levels.solvers import solve_distinct
 from ..search.refinement import refine_objective
 
 __all__ = ["PruningPath", "PruningStep", "prune"]
@@ -284,7 +284,7 @@ class _Models:
         """The model with μ and ζ as found, or held."""
         X, y, kernel, own = self.objective.X, self.objective.y, found.kernel, self._of(kept)
         mu, zeta = held or (found.level2.mu, found.level2.zeta)
-        alpha, intercept = solve_cholesky(kernel(own.X), own.y, zeta / mu, own.weights)
+        alpha, intercept = solve_distinct(kernel, own.X, own.y, zeta / mu, own.weights)
         logs = float(np.log(mu)), float(np.log(zeta))
 
         def accuracy(new: Array, labels: Array, weights: Array | None = None) -> float:

@@ -756,6 +756,24 @@ def test_one_far_point_costs_the_others_no_digits(kernel):
     assert np.linalg.eigvalsh(kernel(X))[0] > -1e-14
 
 
+@pytest.mark.parametrize("kernel", [RBF(1.0), ARD((1.0, 1.0)), Matern(1.0, 1.5)], ids=str)
+@pytest.mark.parametrize("far", [1e6, 1e12])
+def test_one_far_point_costs_the_others_no_digits_without_standardisation(kernel, far):
+    """The far point moves the mean, and what is centred there has lost the digits of 1e11."""
+    X = np.random.default_rng(1).normal(size=(12, 2))
+    X[0] = far
+    new = X[1:4] + 0.25
+    np.testing.assert_allclose(kernel(X), naive_matrix(kernel, X, X), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(kernel(X, new), naive_matrix(kernel, X, new), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(kernel.blocks(X)(kernel), naive_matrix(kernel, X, X), rtol=0, atol=1e-14)
+
+
+def test_whole_numbers_of_any_size_have_the_distances_of_numbers():
+    X = np.array([[0], [3], [250]], dtype=np.uint8)
+    np.testing.assert_array_equal(RBF(2.0)(X), RBF(2.0)(X.astype(float)))
+    np.testing.assert_array_equal(RBF(2.0)(X[:2], X), RBF(2.0)(X[:2].astype(float), X.astype(float)))
+
+
 def test_categories_stay_equal_when_codes_are_standardised():
     codes = np.array([[0.0, 3.0], [1.0, 3.0], [1.0, 7.0], [0.0, 3.0]])
     standardised = (codes - codes.mean(axis=0)) / codes.std(axis=0, ddof=1)

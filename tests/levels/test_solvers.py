@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from dataclasses import dataclass, field
 
+import mpmath as mp
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -18,6 +19,7 @@ from bayes_lssvm.levels.solvers import (
     kernel_product,
     solve_cg,
     solve_cholesky,
+    solve_distinct,
     solve_spectral,
 )
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
@@ -65,11 +67,15 @@ def by_spectrum(kernel, X, y, gamma):
     return solve_spectral(CentredSpectrum.from_kernel_matrix(kernel(X), y), gamma)
 
 
+def by_distinct(kernel, X, y, gamma):
+    return solve_distinct(kernel, X, y, gamma)
+
+
 def by_cg(kernel, X, y, gamma):
     return solve_cg(kernel, X, y, gamma, tolerance=1e-13, progress=False)
 
 
-every_solver = pytest.mark.parametrize("solve", [by_cholesky, by_spectrum, by_cg])
+every_solver = pytest.mark.parametrize("solve", [by_cholesky, by_spectrum, by_distinct, by_cg])
 
 
 # ---------------------------------------------------------------------------------------------- one solution
@@ -143,6 +149,34 @@ def test_solution_minimises_the_cost(solve):
 def test_gamma_that_is_not_positive_is_refused(solve, gamma):
     with pytest.raises(ValueError, match=r"gamma must be a positive finite number, got .*"):
         solve(RBF(), X, TARGETS["balanced"], gamma)
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2.0, 14)], ids=["alike", "weighted"])
+@pytest.mark.parametrize("equal", [True, False])
+@pytest.mark.parametrize("gamma", [1e-2, 1.0, 5e11])
+def test_rows_that_repeat_have_their_support_values_to_rounding(weights, equal, gamma):
+    """Against 50 digits: the system of all rows has errors of 1e-4 at the largest γ, where targets repeat too."""
+    rng = np.random.default_rng(3)
+    inputs, kernel = 3.0 * rng.normal(size=(9, 2)), RBF(1.5)
+    group = np.r_[np.arange(9), [0, 0, 4, 5, 5]]
+    targets = np.where(rng.normal(size=9) > 0, 1.0, -1.0)[group]
+    if not equal:
+        targets[-5:] *= -1.0
+    own = np.ones(14) if weights is None else weights
+    with mp.workdps(50):
+        A = mp.zeros(15)
+        for i in range(14):
+            A[i, i] = 1 / (mp.mpf(gamma) * mp.mpf(own[i]))
+            A[i, 14] = A[14, i] = 1
+            for j in range(14):
+                apart = sum(
+                    (mp.mpf(a) - mp.mpf(b)) ** 2 for a, b in zip(inputs[group[i]], inputs[group[j]], strict=True)
+                )
+                A[i, j] += mp.exp(-apart / mp.mpf(1.5) ** 2)
+        exact = np.array([float(v) for v in mp.lu_solve(A, mp.matrix([*targets, 0]))])
+    alpha, intercept = solve_distinct(kernel, inputs[group], targets, gamma, weights)
+    np.testing.assert_allclose(alpha, exact[:-1], rtol=1e-11, atol=1e-11 * np.abs(exact[:-1]).max())
+    assert intercept == pytest.approx(exact[-1], abs=1e-11)
 
 
 def test_one_decomposition_serves_every_gamma_and_every_target():

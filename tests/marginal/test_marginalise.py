@@ -19,7 +19,7 @@ from bayes_lssvm.levels.level3 import evidence_of
 from bayes_lssvm.levels.moderation import log_odds
 from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 from bayes_lssvm.marginal import HyperPosterior, laplace_evidence, marginalise
-from bayes_lssvm.marginal.density import Level2Density
+from bayes_lssvm.marginal.density import Density, Level2Density
 from bayes_lssvm.marginal.export import PosteriorFileError
 from bayes_lssvm.marginal.groups import latent_draws
 from bayes_lssvm.marginal.predictions import NodePredictor, PredictionNode, _Interpolation, gauss_rule, rows_of_draws
@@ -624,6 +624,24 @@ def test_a_line_search_may_look_beyond_doubles(ripley_standardised, log_mu):
     assert np.isfinite(found.value)
     assert np.isfinite(found.gradient).all()
     assert found.gradient[0] * log_mu < 0.0  # and turns back
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_a_line_search_may_look_at_a_gamma_whose_square_is_beyond_doubles(repeated):
+    """Ten points with a narrow kernel, whose eigenvalues stand above any 1/γ: γ = e⁴⁰⁰ can be computed, γ² cannot."""
+    X = np.arange(10.0)[:, None]
+    y = np.where(X[:, 0] % 3 > 0, 1.0, -1.0)
+    rows = np.repeat(np.arange(10), 2 if repeated else 1)
+    own = Density(X[rows], y[rows], RBF(0.5), (Normal(0.0, 3.0),) * 2)
+    density = Level2Density(own.reduction(RBF(0.5)), own.parts)
+    for log_zeta in (400.0, 600.0, 900.0):
+        found = density.value_and_gradient(np.array([0.0, log_zeta]))
+        assert np.isfinite(found.value)
+        assert np.isfinite(found.gradient).all()
+        assert found.gradient[1] < 0.0
+    above, below = (density.value_and_gradient(np.array([0.0, z])).value for z in (400.5, 399.5))
+    slope = density.value_and_gradient(np.array([0.0, 400.0])).gradient[1]
+    assert slope == pytest.approx(above - below, rel=1e-6)
 
 
 def test_laplace_survives_a_search_that_looks_at_no_signal_at_all(ripley_standardised):

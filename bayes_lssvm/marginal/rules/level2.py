@@ -196,23 +196,33 @@ def _close(a: float, b: float) -> bool:
 
 
 def _rounding(reduction: Reduction, u: Array, rows: _Rows) -> float:
-    """The mean of ½δ(tr_1 + μq_2) over the posterior; directions of known zeros have no rounding.
-
-    Beyond the γ that double precision can tell from infinity, tr_1 and q_2 are constant, and slopes of sums rounding.
-    """
+    """The mean of ½δ(tr_1 + μq_2) over the posterior; directions of known zeros have no rounding."""
     finite = np.isfinite(rows.log_integral)
     top = float(rows.log_integral[finite].max(initial=-np.inf))
     share = np.exp(rows.log_integral - top)
-    step = float(u[1] - u[0])
-    highest = max(float(np.log(reduction.gamma_max)), float(u[0]) + 2.0 * step)
-    told = np.minimum(np.arange(len(u)), np.searchsorted(u, highest, side="right") - 1)
-    gamma = np.exp(u[told])
-    tr1 = np.maximum(-_slope(rows.log_det, step)[told] - reduction.n_zeros, 0.0) * gamma
-    q2 = np.maximum(_slope(np.exp(rows.log_q1), step)[told] - reduction.within * gamma, 0.0) * gamma
+    tr1, q2 = _tr1_and_q2(reduction, u, rows)
     mu = np.exp(log_sum_exp(rows.log_inner + rows.log_mu) - np.where(finite, rows.log_integral, 0.0))
     noise = 0.5 * ROUNDING_ERROR * reduction.kernel_norm * (tr1 + mu * q2)
     sums = ROUNDING_ERROR * reduction.n * float(np.abs(u).max())  # of logarithms, which are of the size of u each
     return sums + float(np.sum(share * np.minimum(noise, 1e6)) / share.sum()) if finite.any() else sums
+
+
+def _tr1_and_q2(reduction: Reduction, u: Array, rows: _Rows) -> tuple[Array, Array]:
+    """tr_1 and q_2 without the known zeros, from slopes of log_det and q_1 as far as these have digits.
+
+    Beyond γ_max the slopes may be lost in rounding, as s/λ is below it. All eigenvalues stand far above s there, so
+    that tr_1 and q_2 are what they are at γ_max.
+    """
+    gamma, step = np.exp(u), float(u[1] - u[0])
+    tr1 = (-_slope(rows.log_det, step) - reduction.n_zeros) * gamma
+    q2 = _slope(np.exp(rows.log_q1) - reduction.within * gamma, step) * gamma
+    beyond = gamma > reduction.gamma_max
+    if beyond.any():
+        last = reduction.gamma_max
+        end = reduction.sums(np.array([last]))
+        tr1[beyond] = end.tr1[0] - reduction.n_zeros * last
+        q2[beyond] = (end.q2[0] / last - reduction.within * last) * last  # last² may be beyond doubles
+    return np.maximum(tr1, 0.0), np.maximum(q2, 0.0)
 
 
 def _slope(values: Array, step: float) -> Array:
