@@ -147,8 +147,12 @@ def _climbed(reduction: Reduction, priors: Priors, here: _Local) -> _Local:
     """Damped Newton steps; a direction of the wrong curvature is climbed along its slope, and a prior's end is kept."""
     low, high = np.array([prior.support for prior in priors]).T
     for _ in range(_STEPS):
-        curvatures, axes = np.linalg.eigh(here.precision)
-        step = axes @ ((axes.T @ here.gradient) / np.maximum(np.abs(curvatures), _LEAST_CURVATURE))
+        outwards = np.where(here.gradient > 0.0, here.position >= high, here.position <= low)
+        # what is held at an end does not move, and the step along the other axis is that axis's own
+        gradient = np.where(outwards, 0.0, here.gradient)
+        precision = np.where(outwards[:, None] | outwards, np.eye(len(outwards)), here.precision)
+        curvatures, axes = np.linalg.eigh(precision)
+        step = axes @ ((axes.T @ gradient) / np.maximum(np.abs(curvatures), _LEAST_CURVATURE))
         step *= min(1.0, _LARGEST_STEP / max(float(np.abs(step).max()), 1e-300))
         near = curvatures[0] > 0.0 and np.abs(step).max() < _SHORT
         size = 1.0

@@ -238,13 +238,27 @@ def test_a_climb_ends_where_the_support_or_gamma_does():
     assert held.position[1] - held.position[0] <= 3.0
 
 
-@pytest.mark.parametrize(("mu", "zeta"), [(Normal(0.0, 3.0), Box(-9.0, -2.0)), (Box(6.0, 9.0), Normal(0.0, 3.0))])
-def test_an_end_of_either_range_is_no_mode(mu, zeta, labelled):
-    """Along the other axis the density is stationary all the same."""
+ENDS = [
+    (Normal(0.0, 3.0), Box(-9.0, -2.0)),
+    (Normal(0.0, 3.0), Box(-9.0, 0.0)),
+    (Box(-9.0, -3.0), Normal(0.0, 3.0)),
+    (Box(6.0, 9.0), Normal(0.0, 3.0)),
+    (Normal(0.0, 3.0), Box(3.0, 9.0)),
+]
+
+
+@pytest.mark.parametrize("priors", ENDS, ids=str)
+def test_at_an_end_of_a_range_the_density_is_stationary_along_the_other_axis_and_no_mode(priors, labelled):
     X, y = labelled
-    found = most_probable(TridiagonalReduction.from_kernel_matrix(RBF(1.3)(X), y), mu, zeta)
+    reduction = TridiagonalReduction.from_kernel_matrix(RBF(1.3)(X), y)
+    found = most_probable(reduction, *priors)
+    held = 0 if isinstance(priors[0], Box) else 1
     at = np.log([found.level2.mu, found.level2.zeta])
-    assert at[1] == pytest.approx(-2.0) if isinstance(zeta, Box) else at[0] == pytest.approx(6.0)
+    slopes = log_evidence_gradient(reduction, found.level2.mu, found.level2.zeta)
+    slopes += [float(prior.gradient(x)) for prior, x in zip(priors, at, strict=True)]
+    assert np.abs(at[held] - np.array(priors[held].support)).min() < 1e-9
+    assert abs(slopes[held]) > 0.1
+    assert abs(slopes[1 - held]) < 1e-6
     assert not found.has_mode
 
 

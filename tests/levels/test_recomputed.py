@@ -12,7 +12,7 @@ from bayes_lssvm.levels.level1 import DualPosterior
 from bayes_lssvm.levels.level2 import at_gamma, j4, log_evidence, log_evidences, optimise
 from bayes_lssvm.levels.level2_posterior import most_probable
 from bayes_lssvm.levels.level3 import log_occam, mackay_error_bars, occam_slope
-from bayes_lssvm.levels.objective import BOUNDARY_MARGIN, Objective
+from bayes_lssvm.levels.objective import BOUNDARY_MARGIN, Objective, derivative_coefficients
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
 from bayes_lssvm.priors import Box, Gamma, Normal
 
@@ -232,3 +232,16 @@ def test_no_point_of_a_dense_grid_is_better_than_the_mode_with_priors(seed):
     exact = log_evidences(spectrum, at[:1], at[1:]) + priors[0].log_density(at[0]) + priors[1].log_density(at[1])
     assert found.log_density == pytest.approx(float(exact[0]), abs=1e-8)
     assert found.level2.log_evidence == pytest.approx(float(log_evidences(spectrum, at[:1], at[1:])[0]), abs=1e-8)
+
+
+def test_where_gamma_does_not_move_the_derivative_is_the_explicit_one():
+    """At an end of the range, and where the slope that holds the mode vanishes: q = (2, 4, 12), tr_2 = 72 at N = 10."""
+    q, tr = (2.0, 4.0, 12.0), (5.0, 9 * (2.0 * 12.0 / 2.0 - (4.0 / 2.0) ** 2))
+    level = derivative_coefficients(10, 0.5, 0.3, q, tr, still=False)
+    assert level == derivative_coefficients(10, 0.5, 0.3, q, tr, still=True)
+    assert [float(value) for value in level] == pytest.approx([0.3 * 0.5, 0.5 * 9 / 2.0, 0.0])
+    for tr2 in (71.0, 73.0):  # h_s = 1 and −1
+        moved = derivative_coefficients(10, 0.5, 0.3, q, (5.0, tr2), still=False)
+        along = -0.3 * (0.5 * tr2 - 5.0) / (72.0 - tr2)
+        expected = [0.15 - along, 2.25 - along * 9 * 4.0 / 4.0, along * 9 / 2.0]
+        assert [float(value) for value in moved] == pytest.approx(expected)

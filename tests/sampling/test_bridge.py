@@ -316,6 +316,8 @@ def normal_log_density(x):
     ("draws", "log_density", "options", "message"),
     [
         (np.zeros(5), normal_log_density, {}, r"shape \(chains, n, d\)"),
+        (np.zeros((99, 0)), normal_log_density, {}, r"shape \(chains, n, d\)"),
+        (np.zeros((2, 3, 99, 4)), normal_log_density, {}, r"shape \(chains, n, d\)"),
         (np.full((100, 2), np.nan), normal_log_density, {}, "NaN or infinite"),
         (np.random.default_rng(0).normal(size=(30, 40)), normal_log_density, {}, "Too few draws: 1 x 30 in 40"),
         (np.random.default_rng(0).normal(size=(20, 4, 2)), normal_log_density, {}, "at least 4 from each chain"),
