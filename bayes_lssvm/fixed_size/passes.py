@@ -61,7 +61,7 @@ class TakeALook:
             if not self.classes:
                 y = _as_numbers(y, shard.name)
             if len(X):
-                seen.append(Look.at(X, y, self.seed, classes=self.classes, weights=weights))
+                seen.append(Look.at(X, y, self.seed, classes=self.classes, weights=weights, name=shard.name))
             # those that keep about as many rows are merged, so that all that are kept are not copied with every block
             while len(seen) > 1 and len(seen[-2].X) <= 2 * len(seen[-1].X):
                 seen[-2:] = [seen[-2].merge(seen[-1])]
@@ -70,12 +70,10 @@ class TakeALook:
 
 def merge_looks(a: Look | None, b: Look | None) -> Look | None:
     """Both, where they saw anything."""
-    return b if a is None else a if b is None else _same_width(a, b, "a shard")
-
-
-def _same_width(a: Look, b: Look, name: str) -> Look:
+    if a is None or b is None:
+        return b if a is None else a
     if len(a.mean) != len(b.mean):
-        raise ShardError(f"{name}: it has {len(b.mean)} input columns, the shards before it {len(a.mean)}.")
+        raise ShardError(f"{b.name}: it has {len(b.mean)} input columns, {a.name} before it {len(a.mean)}.")
     return a.merge(b)
 
 

@@ -7,7 +7,7 @@ its own in any case.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ class Look:
         Σw of all rows, by which means are.
     whole : bool
         Whether all weights are whole numbers, which count rows (`base.weights`).
+    name : str
+        Of the shard, or of the first of several.
     """
 
     n: int
@@ -52,9 +54,12 @@ class Look:
     weights: Array
     mass: float
     whole: bool
+    name: str = ""
 
     @classmethod
-    def at(cls, X: Array, y: AnyArray, seed: int, *, classes: bool, weights: Array | None = None) -> Look:
+    def at(
+        cls, X: Array, y: AnyArray, seed: int, *, classes: bool, weights: Array | None = None, name: str = ""
+    ) -> Look:
         """A look at rows X of shape (n, d), n ≥ 1, with targets y of shape (n,), and weights where they have them."""
         mean = weighted_mean(X, weights)
         w = np.ones(len(X)) if weights is None else weights
@@ -71,6 +76,7 @@ class Look:
             weights=w,
             mass=float(w.sum()),
             whole=are_counts(w),
+            name=name,
         )
         return seen._thinned()
 
@@ -91,6 +97,7 @@ class Look:
             np.concatenate([self.weights, other.weights]),
             mass,
             self.whole and other.whole,
+            self.name,
         )._thinned()
 
     def _thinned(self) -> Look:
@@ -103,10 +110,12 @@ class Look:
             for label in self.counts:
                 keep[np.flatnonzero(labels == label)[:KEPT_OF_CLASS]] = True
         chosen = ranked[keep]
-        return Look(
-            *(self.n, self.mean, self.squares, self.largest, self.counts),
-            *(np.ascontiguousarray(self.X[chosen]), self.y[chosen], self.order[chosen]),
-            *(self.weights[chosen], self.mass, self.whole),
+        return replace(
+            self,
+            X=np.ascontiguousarray(self.X[chosen]),
+            y=self.y[chosen],
+            order=self.order[chosen],
+            weights=self.weights[chosen],
         )
 
     @property

@@ -198,7 +198,7 @@ def test_bad_shards_are_named():
     shards[1][0][4, 1] = np.nan
     with pytest.raises(ShardError, match="shard 1: row 4 holds a value that is missing"):
         FixedSizeLSSVR(n_landmarks=10).fit_blocks(shards)
-    with pytest.raises(ShardError, match="it has 1 input columns"):
+    with pytest.raises(ShardError, match="shard 1: it has 1 input columns, shard 0 before it 2"):
         FixedSizeLSSVR(n_landmarks=10).fit_blocks([(X[:30], y[:30]), (X[30:, :1], y[30:])])
     with pytest.raises(ValueError, match="None of the shards contains any rows of positive weight"):
         FixedSizeLSSVR(n_landmarks=10).fit_blocks([(X[:0], y[:0])])
