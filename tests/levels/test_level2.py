@@ -75,6 +75,22 @@ def test_kernels_that_cannot_tell_points_apart_have_no_signal(K, scale):
         assert 1 / mode.zeta + (1 / mode.mu if K[0, 1] == 0 else 0.0) == pytest.approx(np.var(y, ddof=1), rel=1e-6)
 
 
+def test_the_scan_reaches_both_ends_and_is_as_fine_as_is_said(ripley_wide, pima, monkeypatch):
+    """From where no direction is determined to what double precision can tell, in steps of half a unit of log γ."""
+    grids, j4 = [], l2.j4
+    monkeypatch.setattr(
+        l2, "j4", lambda reduction, gamma, *which: grids.append(np.log(gamma)) or j4(reduction, gamma, *which)
+    )
+    for reduction in (ripley_wide, pima):
+        grids.clear()
+        l2.optimise(reduction)
+        steps = np.diff(grids[0])
+        assert grids[0][0] == pytest.approx(np.log(l2.MIN_GAMMA_LAMBDA / reduction.lambda_max))
+        assert grids[0][-1] == pytest.approx(np.log(reduction.gamma_max))
+        assert np.ptp(steps) < 1e-9
+        assert 0.9 * l2.SCAN_STEP < steps[0] <= l2.SCAN_STEP * (1 + 1e-9)
+
+
 def test_equal_targets_are_refused():
     with pytest.raises(ValueError, match="All targets are equal"):
         l2.optimise(CentredSpectrum.from_kernel_matrix(np.eye(5), np.ones(5)))

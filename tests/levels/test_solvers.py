@@ -133,6 +133,7 @@ def test_solution_minimises_the_cost(solve):
     kernel, y, gamma = KERNELS["rbf"], TARGETS["unbalanced"], 3.0
     K = kernel(X)
     alpha, b = solve(kernel, X, y, gamma)[:2]
+    assert type(b) is float
 
     def cost(a, c):
         return 0.5 * a @ K @ a + 0.5 * gamma * ((y - K @ a - c) ** 2).sum()
@@ -286,6 +287,13 @@ def test_conjugate_gradients_need_a_fraction_of_the_matrix(monkeypatch):
         tracemalloc.stop()
     assert solution.converged
     assert peak < 0.3 * n**2
+
+
+def test_conjugate_gradients_end_after_as_many_steps_as_there_are_eigenvalues():
+    """A linear kernel of three inputs has three eigenvalues beside 0: each direction is new, and four are all."""
+    solution = solve_cg(Linear(), X, TARGETS["unbalanced"], 10.0, preconditioner_rank=0, tolerance=1e-9, progress=False)
+    assert solution.converged
+    assert solution.iterations <= 4
 
 
 def test_too_few_iterations_are_a_warning_and_are_told():

@@ -398,6 +398,16 @@ def test_gamma_max_is_finite_and_within_reach_of_double_precision(reduction, K):
     assert 0.0 <= sums.w[0] <= sums.q1[0]
 
 
+@every_matrix
+@every_target
+def test_the_bound_of_the_largest_eigenvalue_holds_and_is_not_far_off(K, y):
+    """By the rows of the tridiagonal form, whose entries beside the diagonal have either sign."""
+    exact, bound = (
+        reduction.from_kernel_matrix(K, y).lambda_max for reduction in (CentredSpectrum, TridiagonalReduction)
+    )
+    assert exact * (1.0 - 1e-9) <= bound <= 2.0 * exact + 1e-12
+
+
 @both_reductions
 def test_gamma_max_of_a_very_wide_rbf_still_separates_the_linear_part(reduction):
     """For σ = 1e3 all entries are 1 − O(1e-6), yet the three directions of the linear kernel stand out."""

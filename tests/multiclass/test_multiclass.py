@@ -271,7 +271,9 @@ def test_bits_that_say_nothing_leave_the_prior_except_by_the_printed_rule():
     code, prior = code_book("ovo", 4), np.array([0.1, 0.2, 0.3, 0.4])
     silent = np.zeros((1, 6))
     for rule in ("mixture", "sequential"):
-        np.testing.assert_allclose(np.exp(bayes_log_posterior(code, silent, prior, rule=rule))[0], prior, rtol=1e-12)
+        for weights in (prior, 5.0 * prior, 0.2 * prior):  # of which the ratios count
+            found = np.exp(bayes_log_posterior(code, silent, weights, rule=rule))[0]
+            np.testing.assert_allclose(found, prior, rtol=1e-12)
     assert abs(np.exp(bayes_log_posterior(code, silent, prior, rule="printed"))[0] - prior).max() > 0.01
     printed = prior.copy()
     for column in code.T:

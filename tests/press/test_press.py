@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 import warnings
 from functools import cache, partial
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +18,7 @@ from bayes_lssvm import LSSVC, BayesianLSSVC, NotPositiveSemidefiniteError
 from bayes_lssvm.base.errors import BayesLSSVMWarning, ConstantFeatureWarning, NoSignalWarning
 from bayes_lssvm.kernels import ARD, MLP, RBF, Linear, Polynomial
 from bayes_lssvm.levels.logistic_map import label_log_odds
+from bayes_lssvm.press import pruning
 from bayes_lssvm.press.criterion import CRITERIA, PressObjective, sensitivities
 from bayes_lssvm.press.derivative import press_derivative
 from bayes_lssvm.press.descent import PressStart, descend, fall_to_flat, starts
@@ -467,6 +469,29 @@ def test_a_pruned_descent_that_is_cut_short_has_not_converged():
     short, whole = (descend_with_pruning(objective, start, max_iter=limit) for limit in (1, 200))
     assert not short.converged
     assert whole.converged
+
+
+def test_a_pruned_descent_goes_on_from_where_the_one_before_it_ended(monkeypatch):
+    X, y = planted(120, 5, 2)
+    starts, ends = [], []
+
+    def watched(objective, start, **settings):
+        starts.append(start)
+        ends.append(descend(objective, start, **settings))
+        return ends[-1]
+
+    monkeypatch.setattr(pruning, "descend", watched)
+    given = PressStart(ARD((0.8, 1.5, 2.0, 3.0, 4.0)), 2.0)
+    found = descend_with_pruning(PressObjective(X, y, "press-laplace"), given)
+    assert starts[0].kernel.scales == pytest.approx(given.kernel.scales)
+    assert starts[0].gamma == given.gamma
+    assert len(starts) > 1
+    for end, start in pairwise(zip(ends, starts, strict=True)):
+        before, after = end[0].kernel.scales, start[1].kernel.scales
+        assert start[1].gamma == end[0].gamma
+        assert all(min(abs(scale - old) for old in before) < 1e-9 * scale for scale in after)  # those that are left
+    assert found.kernel == ends[-1].kernel
+    assert found.n_evaluations == sum(end.n_evaluations for end in ends)
 
 
 def test_sensitivity_at_zero_is_a_one_sided_difference():
