@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base.archive import State
 from ..base.cost import MATRICES
 from ..base.errors import BayesLSSVMWarning, EvidenceDivergenceWarning, InterpolationWarning, NoSignalWarning, warn
-from ..base.memory import require_matrices
+from ..base.memory import keep_freed_matrices, require_matrices
 from ..base.provenance import provenance
 from ..base.standardisation import moments
 from ..base.threads import Workers, blas_threads, few_threads
@@ -106,6 +106,7 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
             MATRICES,
             "Use FixedSizeLSSVC or FixedSizeLSSVR, which need memory for their landmarks only.",
         )
+        keep_freed_matrices(len(X))
         self.workers_ = Workers(1, blas_threads())
         inputs = self._standardised_training_inputs(X, weights)
         prior = self._hyper_prior(kernel, inputs, y, weights)

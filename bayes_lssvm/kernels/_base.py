@@ -38,6 +38,9 @@ class Kernel(ABC):
     alike_in_inputs: ClassVar[bool] = False
     """Whether the inputs can be swapped with no change in the kernel; a class of one's own may say so."""
 
+    flattens: ClassVar[bool] = False
+    """Whether every parameter is a width: ∂²K/∂θ² is about −2 ∂K/∂θ where its log θ is large."""
+
     @property
     @abstractmethod
     def log_params(self) -> Array:
@@ -96,6 +99,10 @@ class Kernel(ABC):
         W may be overwritten.
         """
         return np.array([float(np.einsum("ij,ij->i", W, dK).sum()) for dK in self.gradient(X, Z)])
+
+    def slopes_times(self, X: Array, v: Array, K: Array | None = None) -> Array:
+        """∂K(X, X)/∂log θ_p v for each parameter, of shape (N, P), for a vector v; K is K(X, X) where it is known."""
+        return np.column_stack([np.empty((len(v), 0)), *(dK @ v for dK in self.gradient(X))])
 
     def blocks(self, X: Array, Z: Array | None = None) -> Callable[[Kernel], Array]:
         """A function from kernels of this family to their block K(X, Z).

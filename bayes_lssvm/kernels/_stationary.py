@@ -51,27 +51,33 @@ def _centred(X: Array, Z: Array | None, scales: Array | float) -> tuple[_Points,
 
 
 def _minus_squared_distances(
-    points: _Points, others: _Points, scales: Array | float, room: Array | None = None
+    points: _Points, others: _Points, scales: Array | float, *, room: Array | None = None, own: int | None = None
 ) -> Array:
     """−‖a_i − b_j‖² from one matrix product, so without an n·m·d array; in the memory of `room`, if it is given.
 
     a² + b² − 2ab has the rounding of a² + b². Where that is far more than the distance, as for all points but one if
     that one is far away, differences are taken first; so the matrix of a Gaussian has the rounding of its entries.
     They are those of the points as given: a far point moves the centre, and then what is centred has lost digits too.
+    With `own`, the points are others[own:], whose distances from themselves are zero.
     """
     A, B = points.centred, others.centred
     a2, b2 = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
     D = product(np.column_stack([2.0 * A, -a2, -np.ones(len(A))]), np.column_stack([B, np.ones(len(B)), b2]).T, room)
+    themselves = None if own is None else D.reshape(-1)[own :: D.shape[1] + 1]  # a view
+    if themselves is not None:
+        themselves[...] = -np.inf  # known, and not to be looked at for every row
     # what rounding made positive is close; rows that hold nothing close are told by their maximum alone, NaN never is
     rows = np.flatnonzero(~(D.max(axis=1) <= -_CANCELLED * (a2 + b2.max())))
-    own = D if len(rows) == len(D) else D[rows]
-    close = np.flatnonzero(np.add.outer(-_CANCELLED * a2[rows], -_CANCELLED * b2) < own)
+    here = D if len(rows) == len(D) else D[rows]
+    close = np.flatnonzero(np.add.outer(-_CANCELLED * a2[rows], -_CANCELLED * b2) < here)
     for start in range(0, len(close), _PAIRS):
         i, j = np.divmod(close[start : start + _PAIRS], len(B))
         i = rows[i]
         difference = (points.given[i] - others.given[j]) / scales
         # a sum for each pair by itself: einsum's last digit depends on where in the block a pair stands
         D[i, j] = -np.square(difference, out=difference).sum(axis=1)
+    if themselves is not None:
+        themselves[...] = 0.0
     return D
 
 
@@ -81,26 +87,26 @@ def _of_distances(
     Z: Array | None,
     scales: Array | float,
     room: Array | None = None,
+    at_zero: float = 1.0,
 ) -> Array:
-    """A function of −Σ (x_k − z_k)²/s_k² that is 1 at 0; for Z = None only one triangle is computed and mirrored."""
+    """A function of −Σ (x_k − z_k)²/s_k², known at 0; for Z = None only one triangle is computed and mirrored."""
     A, B = _centred(X, Z, scales)
     if Z is not None:
-        return function(_minus_squared_distances(A, B, scales, room))
+        return function(_minus_squared_distances(A, B, scales, room=room))
     n = len(X)
     K = np.empty((n, n))
     for start in range(0, n, _ROWS):
         stop = min(start + _ROWS, n)
-        K[start:stop, :stop] = function(
-            _minus_squared_distances(A.rows(slice(start, stop)), A.rows(slice(stop)), scales)
-        )
+        some, before = A.rows(slice(start, stop)), A.rows(slice(stop))
+        K[start:stop, :stop] = function(_minus_squared_distances(some, before, scales, own=start))
     mirror_lower(K)
-    np.fill_diagonal(K, 1.0)
+    np.fill_diagonal(K, at_zero)
     return K
 
 
 def _scaled_distances(X: Array, Z: Array | None, scale: float) -> Array:
     """−‖x − z‖²/scale²; exactly symmetric, with zeros on its diagonal, for Z = None."""
-    D = _minus_squared_distances(*_centred(X, Z, scale), scale)
+    D = _minus_squared_distances(*_centred(X, Z, scale), scale, own=0 if Z is None else None)
     if Z is None:
         mirror_lower(D)
         np.fill_diagonal(D, 0.0)
@@ -109,6 +115,14 @@ def _scaled_distances(X: Array, Z: Array | None, scale: float) -> Array:
 
 def _exp(D: Array) -> Array:
     return np.exp(D, out=D)
+
+
+def _slope_of_exp(D: Array) -> Array:
+    """∂exp(−r²/σ²)/∂log σ from D = −r²/σ²."""
+    slope = np.exp(D)
+    slope *= D
+    slope *= -2.0
+    return slope
 
 
 def _contract_squared_differences(X: Array, W: Array, K: Array) -> Array:
@@ -204,8 +218,7 @@ class RBF(OneWidth):
         return np.ones(len(X))
 
     def gradient(self, X: Array, Z: Array | None = None) -> Iterator[Array]:
-        U = _minus_squared_distances(*_centred(X, Z, self.sigma), self.sigma)
-        yield -2.0 * U * np.exp(U)
+        yield _of_distances(_slope_of_exp, X, Z, self.sigma, at_zero=0.0)
 
     def contract(self, X: Array, W: Array, K: Array | None = None) -> Array:
         K = self(X) if K is None else K
@@ -247,6 +260,8 @@ class ARD(Kernel):
     >>> ARD([1.0, 10.0])(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))[0].round(3)
     array([1.   , 0.368, 0.99 ])
     """
+
+    flattens: ClassVar[bool] = True
 
     scales: tuple[float, ...]
 
@@ -305,6 +320,13 @@ class ARD(Kernel):
 
     def contract_rows(self, X: Array, Z: Array, W: Array, K: Array) -> Array:
         return 2.0 * _contract_between(X, Z, W, K) / np.square(self.scales)
+
+    def slopes_times(self, X: Array, v: Array, K: Array | None = None) -> Array:
+        """By products of K with vectors: (x − z)² = x² − 2xz + z²."""
+        K, A = self(X) if K is None else K, X - X.mean(axis=0)
+        both = np.column_stack([v, A * v[:, None], A**2 * v[:, None]])
+        own, mixed, other = np.split(product(K, both), [1, 1 + A.shape[1]], axis=1)
+        return np.asarray((A**2 * own - 2.0 * A * mixed + other) * 2.0 / np.square(self.scales))
 
     def starting_points(self, X: Array) -> Array:
         # As many inputs, so many ways to start: spherical kernels of several widths (paper 4 starts from one).

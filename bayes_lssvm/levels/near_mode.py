@@ -128,8 +128,15 @@ def near_mode(objective: Objective, kernel: Kernel, x: Array, signs: Array, *, s
         del W
     else:
         eta = _times(R, noise * beta) if slope == "estimated" else None
-        along_kernel = kernel.contract(objective.X, evidence_derivative(R, alpha, 0.5 * mu), K)
-        del R
+        moved = None
+        if eta is not None and len(theta) == 1:  # one dΩ, and what is to be known of it are products with vectors
+            (dK,) = kernel.gradient(objective.X)
+            moved = _times(np.asfortranarray(dK.T), np.column_stack([alpha, beta, eta, once[:, 1:]]))
+            along_kernel = np.array([0.5 * (mu * float(alpha @ moved[:, 0]) - _trace_of_product(R, dK))])
+            del R, dK
+        else:
+            along_kernel = kernel.contract(objective.X, evidence_derivative(R, alpha, 0.5 * mu), K)
+            del R
     gradient = np.append(along_x, along_kernel) + np.array([float(prior.gradient(v)) for prior, v in at])
     determinant = float(np.linalg.det(precision))
     if not (determinant > 0.0 and precision[0, 0] > 0.0):
@@ -148,6 +155,12 @@ def near_mode(objective: Objective, kernel: Kernel, x: Array, signs: Array, *, s
     c = derivative_around(mu, zeta, precision, own, q, traces)
     c = c._replace(own=c.own - 0.5 * mu)  # what is left once the density has its share
     vectors = np.column_stack([alpha, beta, eta])
+    if moved is not None:
+        own_share = float(np.sum(_vector_form(c) * (vectors.T @ moved[:, :3])))
+        by_sign = c.square * np.sum(once[:, 1:] * moved[:, 3:], axis=0)
+        by_sign += c.cube * np.sum(twice[:, 1:] * moved[:, 3:], axis=0)
+        error = float(by_sign.std(ddof=1)) / np.sqrt(len(by_sign))
+        return found._replace(volume_slope=np.array([own_share + by_sign.mean()]), slope_error=error)
     slopes = np.array(
         [
             kernel.contract(objective.X, _about(c, vectors, once[:, group], twice[:, group]), K)
@@ -160,11 +173,20 @@ def near_mode(objective: Objective, kernel: Kernel, x: Array, signs: Array, *, s
 
 def _about(c: LaplaceDerivative, vectors: Array, once: Array, twice: Array) -> Array:
     """∂(volume)/∂Ω of shape (N, N), with averages over Rz and R²z, each of shape (N, k), for R² and R³."""
-    k = once.shape[1]
-    far = np.array([[c.own, c.mixed, c.far], [c.mixed, c.far, 0.0], [c.far, 0.0, 0.0]])
+    k, far = once.shape[1], _vector_form(c)
     left = np.column_stack([once, twice, vectors])
     right = np.column_stack([c.square / k * once + 0.5 * c.cube / k * twice, 0.5 * c.cube / k * once, vectors @ far])
     return product(np.ascontiguousarray(left), np.ascontiguousarray(right.T))
+
+
+def _vector_form(c: LaplaceDerivative) -> Array:
+    """The form of α, β and η in ∂(Laplace's evidence)/∂Ω, of shape (3, 3)."""
+    return np.array([[c.own, c.mixed, c.far], [c.mixed, c.far, 0.0], [c.far, 0.0, 0.0]])
+
+
+def _trace_of_product(R: Array, dK: Array) -> float:
+    """Σ_ij R_ij dK_ij of symmetric matrices, the first with zeros above its diagonal."""
+    return 2.0 * float(np.einsum("ij,ij->", R, dK.T)) - float(np.diagonal(R) @ np.diagonal(dK))
 
 
 def _times(R: Array, B: Array) -> Array:

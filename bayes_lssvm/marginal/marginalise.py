@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.memory import require_matrices
+from ..base.memory import keep_freed_matrices, require_matrices
 from ..base.provenance import provenance
 from ..base.threads import few_threads
 from ..base.typing import Array
@@ -157,6 +157,7 @@ def request_of(
         if value is not None and (not isinstance(value, int | np.integer) or value < 1):
             raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
     require_matrices(len(X), 6, "Integrate on a random subset.")
+    keep_freed_matrices(len(X))
     chosen, hyper_prior = as_kernel(kernel, X.shape[1]), as_hyper_prior(prior)
     options = (fixed_kernel, tolerance, draws, chains, warmup, check, seed, progress)
     return Request(X, y, chosen, hyper_prior, *options, surface, weights)

@@ -76,7 +76,7 @@ def maximise_on_line(
                 evaluate(top + 0.1 * (inner - top))
                 continue
             nearby = slice(0, 3) if i == 0 else slice(max(len(x) - 3, 0), len(x))
-            vertex, gain, bend = _parabola(x[nearby], f[nearby], i - nearby.start)
+            vertex, gain, bend = parabola(x[nearby], f[nearby], i - nearby.start)
             beyond = (vertex - top) / (top - inner)
             if bend < 0.0 and -1.0 < beyond < 0.02:  # the top lies before the end, though no point shows it
                 if gain < tolerance:
@@ -88,7 +88,7 @@ def maximise_on_line(
                 evaluate(top + (1.0 if len(x) < 3 else 2.0) * (top - inner))
             continue
         nearby = slice(i - 1, i + 2)
-        vertex, gain, bend = _parabola(x[nearby], f[nearby], 1)
+        vertex, gain, bend = parabola(x[nearby], f[nearby], 1)
         left, middle, right = (float(u) for u in x[nearby])
         if gain < tolerance or right - left < 1e-5:
             return LineMaximum(vertex, len(points), True, bend)
@@ -158,7 +158,7 @@ def _vertex(x: Array, f: Array) -> tuple[float, float]:
     return float(x[0]) + scale * top, float(bend(top)) / scale**2
 
 
-def _parabola(x: Array, f: Array, top: int) -> tuple[float, float, float]:
+def parabola(x: Array, f: Array, top: int) -> tuple[float, float, float]:
     """Vertex of the parabola through three points, its height above the highest one, number `top`, and f″."""
     if len(x) < 3:
         return float(x[top]), 0.0, np.nan

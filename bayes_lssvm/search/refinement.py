@@ -17,6 +17,7 @@ range are taken only if they beat every other by a clear margin (`Evaluation.ran
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import NamedTuple
@@ -29,7 +30,7 @@ from ..kernels import ARD, RBF, Kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.objective import Evaluation, Objective
 from .climb import Stop, at_edge, climb, with_bar
-from .line import LineMaximum, follow_parabolas, maximise_on_line
+from .line import LineMaximum, follow_parabolas, maximise_on_line, parabola
 from .order import OrderedSearch
 from .polish import POLISHED, polish
 from .ridge import RidgeTop, follow_ridge, ridge
@@ -48,8 +49,11 @@ _NEARBY = Stop(1e-7, 1e-2, 100)
 # Of the search along one parameter: nats that a further vertex promises, nats between the first two points, the step
 # between them in logs, and that of the differences
 _LINE_PROMISE, _LINE_DROP, _DIFFERENCE = 1e-5, 0.5, 1e-2
-_LINE_CLOSE, _RIDGE_CLOSE, _STAGE_CLOSE = 1e-4, 1e-4, 1e-2  # in logs
-_FEW, _CLOSER = 600, 3e-5  # up to so many points a further step takes milliseconds: to about 1e-6 nats
+_LINE_CLOSE, _STAGE_CLOSE = 1e-4, 2e-2  # in logs
+# The same along the ridge, by the steps and by the slope of the volume; bounds, which are twice what happens or more.
+# Up to so many points a further step takes milliseconds: to about 1e-6 nats there
+_RIDGE_CLOSE, _RIDGE_SURE = 3e-4, 5e-4
+_FEW, _CLOSER = 600, 3e-5
 _STAGES = 2.0  # times the subset, beyond which there is a stage between
 _SAME_MODE = 0.05  # nats
 _SHORTEST_STEP, _LONGEST_STEP = 0.02, 0.4
@@ -161,8 +165,8 @@ def spherical_start(objective: Objective, seed: int) -> RBF:
     else:
         rng = np.random.default_rng(seed)
         small, bounds = on_some(_ordered(objective, kernel)[0], SUBSET, rng), _bounds(objective, kernel)
-        start = _promising(small, kernel, starting_points(kernel, objective.X, bounds))[0]
-        best = _on_subset(small, kernel, start, bounds, rng).evaluation.kernel
+        starts = starting_points(kernel, objective.X, bounds)
+        best = _on_subset(small, kernel, _between_starts(small, kernel, starts)[0], bounds, rng).evaluation.kernel
     assert isinstance(best, RBF)
     return best
 
@@ -248,14 +252,45 @@ def _climb_by_subset(
     line = starts.shape[1] == 1
     small = on_some(objective, subset_size(len(objective.y)) if line else SUBSET, rng)
     # a fine structure that all data have shows as a peak on the subset, if a low one, but not always on fewer points
-    chosen = _promising(small if line else on_some(objective, SIFTED, rng), kernel, starts)
-    climbed = [_on_subset(small, kernel, start, bounds, rng) for start in with_bar(chosen)]
+    ridges = line and objective.prior is not None
+    if ridges:
+        begins = _between_starts(small, kernel, starts)
+    else:
+        chosen = _promising(small if line else on_some(objective, SIFTED, rng), kernel, starts)
+        begins = [small.evaluate(kernel.with_log_params(start)) for start in chosen]
+    climbed = [_on_subset(small, kernel, begin, bounds, rng) for begin in with_bar(begins)]
     climbed = distinct(sorted(climbed, key=lambda s: -s.evaluation.rank), lambda s: s.evaluation.kernel.log_params)
     climbed = climbed if line else _without_a_valley(small, climbed)
     kept, extra = _worth_polishing(objective, climbed, len(small.y) if line else None, rng)
     climbs = [_polished(objective, small, start, bounds, rng) for start in with_bar(kept)]
     climbs[0] = replace(climbs[0], n_evaluations=climbs[0].n_evaluations + extra)
     return climbs
+
+
+def _between_starts(small: Objective, kernel: Kernel, starts: Array) -> list[Evaluation]:
+    """The promising starts of one parameter, each at the vertex of a parabola through its neighbours if that is better.
+
+    Starts stand a factor of two apart, so that a vertex saves the first steps of a climb.
+    """
+    seen: dict[float, Evaluation] = {}
+
+    def rank(k: Kernel) -> float:
+        found = small.evaluate(k)
+        seen[float(k.log_params[0])] = found
+        return found.rank
+
+    begins = [seen[float(kernel.with_log_params(x).log_params[0])] for x in promising(rank, kernel, starts)]
+    line = np.array(sorted(seen))
+    for k, begin in enumerate(begins):
+        i = int(np.flatnonzero(line == begin.kernel.log_params[0])[0])
+        if not 0 < i < len(line) - 1:
+            continue
+        near = line[i - 1 : i + 2]
+        vertex, _, bend = parabola(near, np.array([seen[float(u)].rank for u in near]), 1)
+        if bend < 0.0:
+            with suppress(NotPositiveSemidefiniteError):
+                begins[k] = max(begin, small.evaluate(kernel.with_log_params(np.array([vertex]))), key=lambda e: e.rank)
+    return begins
 
 
 def _without_a_valley(small: Objective, climbed: list[_Start]) -> list[_Start]:
@@ -289,12 +324,12 @@ def _worth_polishing(
     return (near(objective, _WORTH_POLISHING), len(starts)) if len(starts) > 1 else (starts, 0)
 
 
-def _on_subset(small: Objective, kernel: Kernel, start: Array, bounds: Array, rng: np.random.Generator) -> _Start:
+def _on_subset(small: Objective, kernel: Kernel, first: Evaluation, bounds: Array, rng: np.random.Generator) -> _Start:
     """An optimum on the subset: with a prior along the ridge or by the density, where these find one, or by a climb."""
+    start = first.kernel.log_params
     if small.prior is not None:
-        first = small.evaluate(kernel.with_log_params(start))
         if len(start) > 1:
-            found = climb_density(small, kernel, first, bounds, _ON_SUBSET, rng)
+            found = climb_density(small, kernel, first, bounds, _ON_SUBSET)
             if found is not None:
                 return _Start(found, None)
         elif first.posterior is not None and first.posterior.has_mode:
@@ -311,9 +346,11 @@ def _along_ridge(objective: Objective, start: _Start, bounds: Array, rng: np.ran
         return None
     kernel, size, at = found.kernel, subset_size(len(objective.y)), point_of(found)
     for stage in stages(objective, size, rng):
-        close = _STAGE_CLOSE if stage is not objective else _CLOSER if len(stage.y) <= _FEW else _RIDGE_CLOSE
-        look = ridge(stage, kernel, rng)
-        top = follow_ridge(look, at, bounds[0], close, before=top, growth=len(stage.y) / size)
+        close, sure = _STAGE_CLOSE, _STAGE_CLOSE
+        if stage is objective:
+            close, sure = (_CLOSER, _CLOSER) if len(stage.y) <= _FEW else (_RIDGE_CLOSE, _RIDGE_SURE)
+        look, growth = ridge(stage, kernel, rng), len(stage.y) / size
+        top = follow_ridge(look, at, bounds[0], close, sure=sure, before=top, growth=growth)
         if top is None:
             return None
         size, at = len(stage.y), top.position

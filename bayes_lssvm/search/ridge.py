@@ -37,7 +37,7 @@ _OTHER_BEND = 0.5  # the share of a bend from other data points that may be wron
 # Errors of the volume's slope, in nats: unknown, from other data points, for a squared distance from the ridge, for the
 # distance between two points
 _UNKNOWN_SLOPE, _OTHER_POINTS, _OFF_RIDGE, _TURNING = 0.5, 0.1, 0.3, 0.25
-_SURE = 2.5  # standard errors
+_SURE = 2.0  # standard errors
 _NEAR = 0.1  # a step to where the exact slope is of use
 _MOST = 8
 
@@ -121,6 +121,7 @@ def follow_ridge(
     bounds: Array,
     close: float,
     *,
+    sure: float | None = None,
     before: RidgeTop | None = None,
     growth: float = 1.0,
 ) -> RidgeTop | None:
@@ -135,12 +136,15 @@ def follow_ridge(
         Of log θ.
     close : float
         An error of log θ that is small enough.
+    sure : float, optional
+        The same of what the slope of the volume does to log θ, whose exact value is dear; as close by default.
     before : RidgeTop, optional
         The top on fewer data points.
     growth : float
         How many times as many these are.
     """
     looks: list[_Look] = []
+    sure = close if sure is None else sure
     slope = Slope() if before is None else Slope(before.slope.value, before.slope.error + _OTHER_POINTS)
     bend, doubt = (None, np.inf) if before is None else (before.bend, _OTHER_BEND)
     at = start
@@ -169,10 +173,10 @@ def follow_ridge(
         if bend is not None and bend.along > 0.0:
             error = (slope.error + _TURNING * move) / bend.along
             off = abs(float(bend.cross @ looks[-1].lags)) / bend.along  # how far θ follows x, which b says
-            if (move + off) * doubt < close and float(np.abs(step).max()) < _LONGEST and error < close:
+            if (move + off) * doubt < close and float(np.abs(step).max()) < _LONGEST and error < sure:
                 gain = 0.5 * (float(here.gradient @ step) + slope.value * float(step[2]))
                 return RidgeTop(at + step, here.density + here.volume + gain, bend, slope, count)
-            if move < _NEAR and slope.error > close * bend.along:
+            if move < _NEAR and slope.error > sure * bend.along:
                 wanted = "estimated" if here.volume_slope is None else "exact"
         at, slope = at + step, Slope(slope.value, slope.error + _TURNING * move)
     return None

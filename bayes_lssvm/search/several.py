@@ -1,15 +1,15 @@
 """From the optimum on a subset to that on all data for kernels with several parameters, by a factor a step.
 
 Laplace's evidence with its prior is log p(D, x̂, θ) + volume(θ), with the mode x̂ of x = (log μ, log ζ). The density is
-climbed in (x, θ) jointly, with one Cholesky factor a step (`levels.near_mode`), and the volume stands by its slope,
-which changes little: first the subset's, then one that is estimated near the top, and where the exact gradient at the
-end shows that this was not enough, the exact one. On the subset itself, where the way begins, the volume is left out.
+climbed in (x, θ) jointly, with one Cholesky factor a step and the average information for a curvature (`informed`), and
+the volume stands by its slope, which changes little: first that of fewer points, then one that is estimated near the
+top (`levels.near_mode`), and where the exact gradient at the end shows that this was not enough, the exact one. On the
+subset itself, where the way begins, the volume is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,9 @@ from ..base.typing import Array
 from ..kernels import Kernel
 from ..levels.near_mode import near_mode, random_signs
 from ..levels.objective import Evaluation, Objective
+from ..priors import LogPrior
 from .climb import Stop, climb
-from .polish import Polished, inverse_curvature, quasi_newton
+from .informed import Informed, informed_ascent
 from .stages import stages
 
 __all__ = ["climb_density", "climb_with_volume", "point_of"]
@@ -29,6 +30,7 @@ _PASSED = 0.02  # the same on fewer points, and before the slope of the volume i
 _ROUNDS = 3
 _SAME_MODE = 0.1  # in log μ and log ζ
 _AROUND = 20.0  # log μ and log ζ about the start
+_LEAST_CURVATURE = 1e-3  # of a prior that is flat
 
 
 def climb_with_volume(
@@ -48,70 +50,44 @@ def climb_with_volume(
         return None
     kernel, at = found.kernel, point_of(found)
     box = np.vstack([at[:2, None] + np.array([-_AROUND, _AROUND]), bounds])
-    begun = _learnt(small, kernel, at, box, rng)
     *between, _ = stages(objective, len(small.y), rng)
-    for stage in between:
-        passed = _passed(stage, kernel, begun, box, rng)
-        if passed is None:
-            return None
-        known = begun._replace(at=passed.position, inverse=passed.inverse, size=len(stage.y))
-        begun = _learnt(stage, kernel, passed.position, box, rng) if stage is between[-1] else known
-    many = _density(objective, kernel, rng)
+    many = _informed(objective, kernel)
     try:
-        near = quasi_newton(_tilted(many, begun.slope), begun.at, begun.inverse_on(objective), box, _PASSED)
-        at, inverse, count = near.position, near.inverse, near.n_evaluations + 1
-        slope = _volume_slope(objective, kernel, at, rng)
+        slope = _learnt(small, kernel, at)
+        for stage in between:
+            at = informed_ascent(_tilted(_informed(stage, kernel), slope), at, box, _PASSED).position
+            if stage is between[-1]:
+                slope = _learnt(stage, kernel, at)
+        near = informed_ascent(_tilted(many, slope), at, box, _PASSED)
+        at, steps, count = near.position, near.steps, near.n_evaluations + 1
+        estimated = _volume_slope(objective, kernel, at, rng)
+        if estimated is None:
+            return None
+        slope = estimated
+        for _ in range(_ROUNDS):
+            end = informed_ascent(_tilted(many, slope), at, box, _PROMISE, steps)
+            here = objective.evaluate(kernel.with_log_params(end.position[2:]), gradient=True)
+            assert here.gradient is not None
+            count, steps = count + end.n_evaluations + 1, end.steps
+            # the scan of γ may find a better mode than the one that was followed
+            if not end.converged or np.abs(point_of(here)[:2] - end.position[:2]).max() > _SAME_MODE:
+                return None
+            free = (here.kernel.log_params > bounds[:, 0]) & (here.kernel.log_params < bounds[:, 1])
+            left = np.append([0.0, 0.0], np.where(free, here.gradient, 0.0))
+            if 0.5 * float(left @ end.inverse @ left) < _PROMISE:
+                return here, count
+            at = point_of(here)
+            slope = here.gradient - many(at).gradient[2:]
     except NotPositiveSemidefiniteError:
         return None
-    if slope is None:
-        return None
-    for _ in range(_ROUNDS):
-        try:
-            end = quasi_newton(_tilted(many, slope), at, inverse, box, _PROMISE)
-            here = objective.evaluate(kernel.with_log_params(end.position[2:]), gradient=True)
-        except NotPositiveSemidefiniteError:
-            return None
-        assert here.gradient is not None
-        count, inverse = count + end.n_evaluations + 1, end.inverse
-        # the scan of γ may find a better mode than the one that was followed
-        if not end.converged or np.abs(point_of(here)[:2] - end.position[:2]).max() > _SAME_MODE:
-            return None
-        free = (here.kernel.log_params > bounds[:, 0]) & (here.kernel.log_params < bounds[:, 1])
-        left = np.append([0.0, 0.0], np.where(free, here.gradient, 0.0))
-        if 0.5 * float(left @ inverse @ left) < _PROMISE:
-            return here, count
-        at, slope = point_of(here), here.gradient - many(point_of(here))[1][2:]
     return None
 
 
-class _Begun(NamedTuple):
-    """Where a climb begins: (x, θ), the slope of the volume, and the inverse curvature on that many points."""
-
-    at: Array
-    slope: Array
-    inverse: Array
-    size: int
-
-    def inverse_on(self, objective: Objective) -> Array:
-        """The inverse curvature on other points: curvatures grow with their number."""
-        return self.size / len(objective.y) * self.inverse
-
-
-def _learnt(objective: Objective, kernel: Kernel, at: Array, box: Array, rng: np.random.Generator) -> _Begun:
-    """What differences and one exact gradient tell of a point."""
-    density, exact = _density(objective, kernel, rng), objective.evaluate(kernel.with_log_params(at[2:]), gradient=True)
+def _learnt(objective: Objective, kernel: Kernel, at: Array) -> Array:
+    """The slope of the volume in θ at a point, exactly."""
+    exact = objective.evaluate(kernel.with_log_params(at[2:]), gradient=True)
     assert exact.gradient is not None
-    at = point_of(exact)
-    return _Begun(at, exact.gradient - density(at)[1][2:], inverse_curvature(density, at, box), len(objective.y))
-
-
-def _passed(stage: Objective, kernel: Kernel, begun: _Begun, box: Array, rng: np.random.Generator) -> Polished | None:
-    """The optimum on more points, about."""
-    density = _tilted(_density(stage, kernel, rng), begun.slope)
-    try:
-        return quasi_newton(density, begun.at, begun.inverse_on(stage), box, _PASSED)
-    except NotPositiveSemidefiniteError:
-        return None
+    return np.asarray(exact.gradient - _density(objective, kernel)(point_of(exact))[1][2:])
 
 
 def _volume_slope(objective: Objective, kernel: Kernel, at: Array, rng: np.random.Generator) -> Array | None:
@@ -121,7 +97,7 @@ def _volume_slope(objective: Objective, kernel: Kernel, at: Array, rng: np.rando
 
 
 def climb_density(
-    objective: Objective, kernel: Kernel, start: Evaluation, bounds: Array, stop: Stop, rng: np.random.Generator
+    objective: Objective, kernel: Kernel, start: Evaluation, bounds: Array, stop: Stop
 ) -> Evaluation | None:
     """The maximum over (x, θ) of the density without its volume, evaluated; None where the mode of x was lost."""
     if start.posterior is None or not start.posterior.has_mode:
@@ -129,7 +105,7 @@ def climb_density(
     at = point_of(start)
     box = np.vstack([at[:2, None] + np.array([-_AROUND, _AROUND]), bounds])
     try:
-        end = climb(_density(objective, kernel, rng), at, box, stop)
+        end = climb(_density(objective, kernel), at, box, stop)
         found = objective.evaluate(kernel.with_log_params(end.position[2:]))
     except NotPositiveSemidefiniteError:
         return None
@@ -143,22 +119,53 @@ def point_of(found: Evaluation) -> Array:
     return np.append(np.log([found.level2.mu, found.level2.zeta]), found.kernel.log_params)
 
 
-def _density(objective: Objective, kernel: Kernel, rng: np.random.Generator) -> Callable[[Array], tuple[float, Array]]:
+def _density(objective: Objective, kernel: Kernel) -> Callable[[Array], tuple[float, Array]]:
     """The density log p(D, x, θ) with its gradient at points (x, θ)."""
-    signs = random_signs(len(objective.y), rng)
+    priors = _priors(objective, kernel)
 
     def density(point: Array) -> tuple[float, Array]:
-        found = near_mode(objective, kernel.with_log_params(point[2:]), point[:2], signs)
-        return found.density, found.gradient
+        log_mu, log_zeta, *_ = point.tolist()
+        found = objective.at(kernel.with_log_params(point[2:]), log_mu, log_zeta)
+        own = list(zip(priors, point.tolist(), strict=True))
+        value = found.value + sum(float(prior.log_density(x)) for prior, x in own)
+        return value, found.gradient + np.array([float(prior.gradient(x)) for prior, x in own])
 
     return density
 
 
-def _tilted(function: Callable[[Array], tuple[float, Array]], slope: Array) -> Callable[[Array], tuple[float, Array]]:
+def _informed(objective: Objective, kernel: Kernel) -> Callable[[Array], Informed]:
+    """The same, with the average information and the curvature of the prior.
+
+    Where parameters flatten out, ∂²K/∂θ² is about −2 ∂K/∂θ, which the information leaves out: what the data want is
+    to be seen less of an input fades twice as fast as it is moved.
+    """
+    priors = _priors(objective, kernel)
+
+    def informed(point: Array) -> Informed:
+        log_mu, log_zeta, *_ = point.tolist()
+        found = objective.informed(kernel.with_log_params(point[2:]), log_mu, log_zeta)
+        own = list(zip(priors, point.tolist(), strict=True))
+        value = found.value + sum(float(prior.log_density(x)) for prior, x in own)
+        bends = np.array([max(float(prior.curvature(x)), _LEAST_CURVATURE) for prior, x in own])
+        if kernel.flattens:
+            bends[2:] += np.maximum(2.0 * found.gradient[2:], 0.0)
+        gradient = found.gradient + np.array([float(prior.gradient(x)) for prior, x in own])
+        return Informed(value, gradient, found.information + np.diag(bends))
+
+    return informed
+
+
+def _priors(objective: Objective, kernel: Kernel) -> tuple[LogPrior, ...]:
+    assert objective.prior is not None
+    return objective.prior.components(len(kernel.log_params))
+
+
+def _tilted(function: Callable[[Array], Informed], slope: Array) -> Callable[[Array], Informed]:
     """The function with a plane in θ added."""
 
-    def tilted(point: Array) -> tuple[float, Array]:
-        value, gradient = function(point)
-        return value + float(slope @ point[2:]), gradient + np.append([0.0, 0.0], slope)
+    def tilted(point: Array) -> Informed:
+        found = function(point)
+        gradient = found.gradient + np.append([0.0, 0.0], slope)
+        return found._replace(value=found.value + float(slope @ point[2:]), gradient=gradient)
 
     return tilted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 
 import pytest
 
@@ -60,3 +61,16 @@ def test_more_used_than_allowed_leaves_nothing(machine):
 def test_a_system_that_does_not_tell_of_free_memory_tells_of_all(machine, tmp_path):
     (tmp_path / "meminfo").write_text("MemTotal: 5 kB\n")
     assert memory.available_bytes() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_a_piece_is_freed_for_the_c_library_to_learn_from_and_nothing_is_held():
+    def traced(n):
+        tracemalloc.start()
+        memory.keep_freed_matrices(n)
+        now, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return now, peak
+
+    now, peak = traced(500)
+    assert peak > 2 * 8 * 500**2 > 1000 * now
+    assert traced(5000)[1] < 10_000  # beyond what it can learn

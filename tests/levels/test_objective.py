@@ -155,3 +155,31 @@ def test_a_search_with_many_inputs_takes_distances_once_and_finds_the_same_evide
         alone = Objective(X, y).evaluate(one.kernel, gradient=True)
         assert one.value == pytest.approx(alone.value, rel=1e-11)
         np.testing.assert_allclose(one.gradient, alone.gradient, rtol=1e-8)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", ["rbf", "ard", "sum"])
+def test_the_average_information_is_that_of_the_covariance_of_the_targets(name, weighted):
+    """½ fᵢᵀPfⱼ with fᵢ = ∂C/∂xᵢ Py, and P = C⁻¹ projected on the complement of 1, with dense matrices."""
+    X, y = problem(labels=False)
+    kernel, n, log_mu, log_zeta = KERNELS[name], len(y), 0.4, 1.9
+    w = np.linspace(0.5, 2.0, n) if weighted else np.ones(n)
+    objective = Objective(X, y, weights=w if weighted else None)
+    found, plain = objective.informed(kernel, log_mu, log_zeta), objective.at(kernel, log_mu, log_zeta)
+    assert found.value == pytest.approx(plain.value, rel=1e-12)
+    np.testing.assert_allclose(found.gradient, plain.gradient, rtol=1e-9, atol=1e-9)
+    mu, noise = np.exp(log_mu), np.diag(np.exp(-log_zeta) / w)
+    T = contrasts(n)
+    P = T @ np.linalg.inv(T.T @ (kernel(X) / mu + noise) @ T) @ T.T
+    changes = [-kernel(X) / mu, -noise, *(dK / mu for dK in kernel.gradient(X))]
+    f = np.column_stack([dC @ P @ y for dC in changes])
+    np.testing.assert_allclose(found.information, 0.5 * f.T @ P @ f, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", list(KERNELS))
+def test_slopes_times_a_vector(name):
+    X, y = problem(labels=False)
+    kernel = KERNELS[name]
+    expected = np.column_stack([dK @ y for dK in kernel.gradient(X)])
+    for K in (None, kernel(X)):
+        np.testing.assert_allclose(kernel.slopes_times(X, y, K), expected, rtol=1e-9, atol=1e-10)

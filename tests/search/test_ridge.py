@@ -100,7 +100,7 @@ def test_stages_grow_to_all_points(n, sizes):
 
 def test_a_slope_that_is_estimated_leads_to_the_top():
     """With the volume's slope from signs alone, where the curvature makes its error small."""
-    objective, kernel = problem(300, 1, labels=False)
+    objective, kernel = problem(500, 1, labels=False)
     best = refine_objective(objective, kernel).optima[0]
     top = np.append(np.log([best.level2.mu, best.level2.zeta]), best.kernel.log_params)
     asked = []
