@@ -1,4 +1,7 @@
-"""Models of fixed size: a pass against `dsyrk`, levels 2 and 3 against a pass, gradients, memory, rivals, and Dask."""
+"""Models of fixed size: a pass against `dsyrk`, levels 2 and 3 against a pass, gradients, memory, rivals, and Dask.
+
+By CPU time, so that other programs on the machine disturb the ratios little; two workers on Dask by the wall clock.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from time import process_time
 
 import numpy as np
 from scipy.linalg import blas
@@ -19,17 +23,19 @@ from bayes_lssvm.fixed_size.objective import derivatives, posteriors_of, tasks_o
 from bayes_lssvm.fixed_size.passes import Collect, Differentiate, Encoding
 from bayes_lssvm.fixed_size.posterior import FixedSizePosterior
 from bayes_lssvm.fixed_size.statistics import Statistics
-from bayes_lssvm.kernels import RBF
+from bayes_lssvm.kernels import ARD, RBF, Kernel
 from benchmarks.closed_forms import data
 from benchmarks.timing import Measured, readable, side_by_side
+
+INPUTS = 21  # of waveform data
 
 
 class Setting:
     """Waveform data with m landmarks, and what a pass over them does."""
 
-    def __init__(self, n: int, m: int) -> None:
+    def __init__(self, n: int, m: int, kernel: Kernel | None = None) -> None:
         self.X, self.y = data(n)
-        self.features = NystromMap.of(RBF(5.0), self.X[:: max(1, n // m)][:m])
+        self.features = NystromMap.of(kernel or RBF(5.0), self.X[:: max(1, n // m)][:m])
         self.encoding = Encoding(Standardiser.identity(self.X.shape[1]), None)
         self.shard: Shard = of_arrays(self.X, self.y, rows=n)[0]
         self.work = Collect(self.features, self.encoding, False)
@@ -67,7 +73,7 @@ def a_pass(n: int, m: int, repeats: int) -> Measured:
         for block in blocks:
             blas.dsyrk(1.0, block, beta=1.0, c=square, overwrite_c=1)
 
-    ours, peer = side_by_side(setting.collect, product, repeats)
+    ours, peer = side_by_side(setting.collect, product, repeats, process_time)
     label = f"fixed size: a pass over {n} rows, m={m}"
     return Measured(label, readable(ours), f"dsyrk {readable(peer)}", ours / peer, 3.0, True)
 
@@ -76,33 +82,34 @@ def levels_2_and_3(n: int, m: int, repeats: int) -> Measured:
     """Levels 1 to 3 from the sums against the pass that made them."""
     setting = Setting(n, m)
     statistics = setting.collect()
-    ours, peer = side_by_side(lambda: setting.levels(statistics), setting.collect, repeats)
+    ours, peer = side_by_side(lambda: setting.levels(statistics), setting.collect, repeats, process_time)
     label = f"fixed size: levels 1 to 3, N={n}, m={m}"
     return Measured(label, readable(ours), f"the pass {readable(peer)}", 100 * ours / peer, 5.0, True, "%")
 
 
-def gradient(n: int, m: int, repeats: int) -> Measured:
-    """A pass for the gradient against one for the value."""
-    setting = Setting(n, m)
+def gradient(n: int, m: int, repeats: int, *, scales: int = 0) -> Measured:
+    """A pass for the gradient against one for the value, with one width or a scale for each of the 21 inputs."""
+    setting = Setting(n, m, ARD((5.0,) * scales) if scales else None)
     work = setting.differentiate()
-    ours, peer = side_by_side(lambda: work(setting.shard), setting.collect, repeats)
-    label = f"fixed size: gradient of the evidence, N={n}, m={m}"
+    ours, peer = side_by_side(lambda: work(setting.shard), setting.collect, repeats, process_time)
+    label = f"fixed size: gradient of the evidence, N={n}, m={m}" + (f", {scales} scales" if scales else "")
     return Measured(label, readable(ours), f"its value {readable(peer)}", ours / peer, 2.0, True)
 
 
 _RIDGE = """
-import resource, sys
+import sys
+from time import process_time
 from sklearn.linear_model import BayesianRidge
 from benchmarks.fixed_size import Setting
-from benchmarks.timing import seconds
+from benchmarks.timing import peak_memory, seconds
 which, n, m = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 setting = Setting(n, m)
 if which == "ours":
-    time = seconds(lambda: setting.levels(setting.collect()))
+    time = seconds(lambda: setting.levels(setting.collect()), process_time)
 else:
     phi = setting.all_features()
-    time = seconds(lambda: BayesianRidge().fit(phi, setting.y))
-print(time, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+    time = seconds(lambda: BayesianRidge().fit(phi, setting.y), process_time)
+print(time, peak_memory())
 """
 
 
@@ -134,18 +141,19 @@ def against_bayesian_ridge(n: int, m: int) -> tuple[Measured, Measured]:
 
 
 _MEMORY = """
-import resource, sys
+import sys
 import numpy as np
 from bayes_lssvm.datasets import make_waveform
 from bayes_lssvm import FixedSizeLSSVR
 from bayes_lssvm.kernels import RBF
+from benchmarks.timing import peak_memory
 n, m = int(sys.argv[1]), int(sys.argv[2])
 def rows():
     for k in range(0, n, 20_000):
         X, y = make_waveform(20_000, seed=k)
         yield X, np.asarray(y, dtype=float)
 FixedSizeLSSVR(RBF(5.0), refine=False, n_landmarks=m).fit_blocks(rows)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+print(peak_memory())
 """
 
 
@@ -216,11 +224,13 @@ def rows(*, quick: bool) -> Iterator[Measured]:
         yield a_pass(3000, 50, 1)
         yield levels_2_and_3(3000, 50, 1)
         yield gradient(3000, 50, 1)
+        yield gradient(3000, 50, 1, scales=INPUTS)
         yield from against_bayesian_ridge(3000, 50)
         return
     yield a_pass(20_000, 1000, 3)
     yield levels_2_and_3(100_000, 500, 3)
     yield gradient(20_000, 500, 3)
+    yield gradient(20_000, 500, 3, scales=INPUTS)
     yield from against_bayesian_ridge(100_000, 500)
     yield flat_memory(100_000, 1_000_000, 500)
     yield two_workers(1_000_000, 500)

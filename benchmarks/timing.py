@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,19 +32,38 @@ class Measured:
         return {**self.__dict__, "met": self.met}
 
 
-def seconds(function: Callable[[], Any]) -> float:
-    """Wall-clock time of one call."""
-    start = time.perf_counter()
+def seconds(function: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:
+    """Time of one call, by the wall clock unless another one is given."""
+    start = clock()
     function()
-    return time.perf_counter() - start
+    return clock() - start
 
 
-def side_by_side(first: Callable[[], Any], second: Callable[[], Any], repeats: int) -> tuple[float, float]:
+def side_by_side(
+    first: Callable[[], Any],
+    second: Callable[[], Any],
+    repeats: int,
+    clock: Callable[[], float] = time.perf_counter,
+) -> tuple[float, float]:
     """Median seconds of both, called in turns; the first calls warm up and are not counted."""
     first()
     second()
-    pairs = [(seconds(first), seconds(second)) for _ in range(repeats)]
+    pairs = [(seconds(first, clock), seconds(second, clock)) for _ in range(repeats)]
     return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
+
+
+def peak_memory() -> float:
+    """The most bytes that this process had in memory; on Linux since it began.
+
+    `ru_maxrss` goes on through exec, so that a child which a large process starts seems to be as large from the start.
+    """
+    try:
+        with open("/proc/self/status", encoding="ascii") as status:
+            return next(1024.0 * float(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        import resource
+
+        return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * (1 if sys.platform == "darwin" else 1024)
 
 
 def readable(duration: float) -> str:
