@@ -194,3 +194,15 @@ def test_log_odds_at_the_seam_of_the_straight_line():
     with mpmath.workdps(40):
         wanted = [float(mpmath.log(mpmath.log1p(mpmath.exp(mpmath.mpf(v))))) for v in x]
     assert logistic_map._log_softplus(x) == pytest.approx(np.array(wanted), abs=1e-12)
+
+
+def test_a_second_input_that_says_more_than_the_outputs_is_kept():
+    """e > a > 0: it is their sum that must not be negative, as both are about 2z where the classes meet."""
+    rng = np.random.default_rng(11)
+    y = np.where(np.arange(60) < 25, 1.0, -1.0)
+    z, f = 0.1 * y + 0.9 * rng.normal(size=60), 2.0 * y + 1.5 * rng.normal(size=60)
+    found = JointMap.fit_both(z, np.ones(60), f, y)
+    assert found.second > abs(found.slope)
+    assert gradient(found, z, y, np.ones(60), f) == pytest.approx(0.0, abs=1e-9)
+    backwards = JointMap.fit_both(z, np.ones(60), -f, y)
+    assert backwards.second == 0.0

@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 
 from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
 from bayes_lssvm.levels.level1 import DualPosterior
-from bayes_lssvm.levels.level2 import at_gamma, j4, log_evidence, log_evidences, optimise
+from bayes_lssvm.levels.level2 import _interior_modes, at_gamma, j4, log_evidence, log_evidences, optimise
 from bayes_lssvm.levels.level2_posterior import most_probable
 from bayes_lssvm.levels.level3 import log_occam, mackay_error_bars, occam_slope
 from bayes_lssvm.levels.objective import BOUNDARY_MARGIN, Objective, derivative_coefficients
@@ -245,3 +245,13 @@ def test_where_gamma_does_not_move_the_derivative_is_the_explicit_one():
         along = -0.3 * (0.5 * tr2 - 5.0) / (72.0 - tr2)
         expected = [0.15 - along, 2.25 - along * 9 * 4.0 / 4.0, along * 9 / 2.0]
         assert [float(value) for value in moved] == pytest.approx(expected)
+
+
+def test_ripples_of_rounding_are_no_modes():
+    X, y = problem(2, 12)
+    spectrum = CentredSpectrum.from_kernel_matrix(RBF(1.0)(X), y)
+    grid = np.linspace(-5.0, 5.0, 41)
+    ripples = np.where(np.arange(41) % 2 == 0, 1.0, -1.0)
+    for depth, some in ((1e-13, False), (1e-9, True)):
+        (found,) = _interior_modes(spectrum, grid, (100.0 + 100.0 * depth * ripples)[:, None])
+        assert bool(found) == some
