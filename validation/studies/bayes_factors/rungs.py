@@ -119,7 +119,7 @@ def _by_program(
 ) -> CellResult:
     """NUTS on a program of its own, with bridge sampling over all of its sites."""
     if settings["method"] == "gp":
-        gp = GaussianProcess(kernel, prior=prior)
+        gp = GaussianProcess(kernel, prior=prior, whitened_bias=True)
         drawn = sample_program(gp, gp.data(X, y), settings, seed, bridge=True, nuts_every=NUTS_EVERY)
     else:
         degree = MODELS[settings["model"]].degree

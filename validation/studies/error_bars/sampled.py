@@ -109,7 +109,8 @@ def _weight_space(problem: Problem, X: Array, y: Array, settings: Mapping[str, A
 
 
 def _gp(problem: Problem, X: Array, y: Array, settings: Mapping[str, Any], seed: int) -> Run:
-    program = GaussianProcess(problem.function, prior=PRIOR, fixed_kernel=not problem.free)
+    # a wide kernel and b say nearly the same, so that chains that move b itself are slow and have to be run again
+    program = GaussianProcess(problem.function, prior=PRIOR, fixed_kernel=not problem.free, whitened_bias=True)
     return Run(sample_program(program, program.data(X, y), settings, seed, nuts_every=NUTS_EVERY), {})
 
 

@@ -49,7 +49,7 @@ def _weights(sigma: float, X: Array, y: Array, settings: Mapping[str, Any], seed
 
 
 def _gp(sigma: float, X: Array, y: Array, settings: Mapping[str, Any], seed: int) -> SampledPosterior:
-    program = GaussianProcess(RBF(sigma), prior=PRIOR, fixed_kernel=True)
+    program = GaussianProcess(RBF(sigma), prior=PRIOR, fixed_kernel=True, whitened_bias=True)
     return sample_program(program, program.data(X, y), settings, seed, bridge=True, nuts_every=NUTS_EVERY)
 
 
