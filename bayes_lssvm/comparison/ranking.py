@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from itertools import groupby
 from typing import Any
 
@@ -124,11 +125,17 @@ class Ranking:
         return f"Comparison({len(self)} kernels, best {self.best.kernel!s} with probability {share:.3g})"
 
     def _repr_html_(self) -> str:
-        """The table of `rows`, for notebooks."""
-        rows = self.rows()
-        return html_table(repr(self), tuple(rows[0]), [tuple(row.values()) for row in rows])
+        """The table that is printed, for notebooks."""
+        header, *lines = self._lines()
+        return html_table(repr(self), header, lines) + f"<p>{escape(self._note())}</p>"
 
     def __str__(self) -> str:
+        lines = self._lines()
+        left = {0, len(lines[0]) - 1} | ({len(lines[0]) - 2} if self.kernel_parameters == "integrated" else set())
+        return "\n".join([*_aligned(lines, left), self._note()])
+
+    def _lines(self) -> list[tuple[str, ...]]:
+        """The table in words, its header first."""
         rows = self.rows()
         if self.kernel_parameters == "integrated":
             header: tuple[str, ...] = ("kernel", "log evidence", "log B", "P(H|D)", "free", "prior of log parameters")
@@ -143,7 +150,6 @@ class Ranking:
                 )
                 for i, row in enumerate(rows)
             ]
-            note = _NOTES["integrated"]
         else:
             header = ("kernel", "log evidence", "log B", "P(H|D)", "mu", "zeta", "gamma_eff")
             lines = [
@@ -158,11 +164,13 @@ class Ranking:
                 )
                 for row in rows
             ]
-            note = _NOTES["maximised"].format(occam=self._occam_words())
         said = [row["evidence_for_best"] + _status(row) for row in rows]
-        lines = [(*header, "evidence for the best"), *((*line, words) for line, words in zip(lines, said, strict=True))]
-        left = {0, len(header)} | ({len(header) - 1} if self.kernel_parameters == "integrated" else set())
-        return "\n".join([*_aligned(lines, left), note])
+        return [(*header, "evidence for the best"), *((*line, words) for line, words in zip(lines, said, strict=True))]
+
+    def _note(self) -> str:
+        if self.kernel_parameters == "integrated":
+            return _NOTES["integrated"]
+        return _NOTES["maximised"].format(occam=self._occam_words())
 
     def _occam_words(self) -> str:
         if self.prior:

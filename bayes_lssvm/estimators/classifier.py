@@ -52,8 +52,8 @@ class BayesianLSSVC(ComparesKernels, BinaryLSSVC, PredictsSets):
 
     Inputs are standardised (N − 1 standard deviation), kernel parameters chosen by level 3, μ and ζ by level 2, and
     class probabilities come from the moderated output, with the weights and the bias integrated out. More than two
-    classes are taken apart by a code book into binary problems, each with a member designed like that, and Bayes' rule
-    brings the members' moderated outputs together.
+    classes are split into binary problems by a code book; each has a member that is fitted in the same way, and a
+    decoding combines the members' probabilities.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def bars(
         if limit is not None:
             axes.axvline(limit, color=VERMILION, linestyle="--", linewidth=1.4)
         low = min([0.0, *(s for s in sizes if np.isfinite(s))])
-        axes.set_xlim(low - 0.55 * reach if low < 0.0 else 0.0, 1.22 * reach)  # room for the numbers
+        axes.set_xlim(low - 0.75 * reach if low < 0.0 else 0.0, 1.22 * reach)  # room for the numbers
         axes.axvline(0.0, color=GREY, linewidth=0.8)
         axes.set_yticks(heights, names)
         axes.tick_params(axis="both", length=0)

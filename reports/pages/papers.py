@@ -78,7 +78,7 @@ def thumbnail_of(tables: Sequence[ReproducedTable], title: str) -> Figure | None
     for table in tables:
         found = counts([table])
         if any(found[verdict] for verdict in SHAPES):
-            shown[table.source.replace("Paper ", "P").replace("Table ", "T")] = {v: float(found[v]) for v in SHAPES}
+            shown[table.source] = {v: float(found[v]) for v in SHAPES}
     if len(shown) == 1:
         return bars(
             next(iter(shown.values())), "printed numbers: reproduced, better or worse", form=".0f", own=("reproduced",)

@@ -107,6 +107,8 @@ def test_short_words_of_results(posterior, labelled):
     comparison = BayesianLSSVC().fit(X, y).compare(["rbf", "linear"])
     assert "2 kernels" in repr(comparison)
     assert comparison._repr_html_().count("<tr>") == 3
+    assert all(f">{name}<" in comparison._repr_html_() for name in ("log evidence", "log B", "P(H|D)"))
+    assert "{" not in comparison._repr_html_()  # settings of priors are for programs: rows() has them
     Z, signs = (X - X.mean(axis=0)) / X.std(axis=0), np.where(y == "yes", 1.0, -1.0)
     rungs = ladder(Z, signs, kernel="linear", rungs=("mackay", "quadrature"), progress=False)
     assert rungs._repr_html_().count("<tr>") == 3

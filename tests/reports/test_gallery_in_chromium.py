@@ -43,7 +43,9 @@ PROBE = """
     e => !e.closest(".scroll") && e.getBoundingClientRect().right > root.clientWidth + 1
   ).map(e => e.outerHTML.slice(0, 80));
   const broken = [...document.images].filter(i => i.getAttribute("src") && !i.naturalWidth).length;
-  return {read, faint, wide, broken, scroll: root.scrollWidth - root.clientWidth};
+  // figures are drawn on white paper, which a dark screen turns
+  const glaring = [...document.images].filter(i => (getComputedStyle(i).filter === "none") === DARK).length;
+  return {read, faint, wide, broken, glaring, scroll: root.scrollWidth - root.clientWidth};
 })()
 """
 
@@ -60,6 +62,7 @@ def test_every_page_of_the_gallery(width, dark, tmp_path):
             found = browser.run(PROBE.replace("DARK", "true" if dark else "false"))
             assert found["read"] > 50, path.name
             assert (found["faint"], found["wide"], found["broken"], found["scroll"]) == ([], [], 0, 0), path.name
+            assert found["glaring"] == 0, path.name
             assert browser.complaints == [], path.name
             assert all(address.startswith(("file:", "data:", "about:")) for address in browser.requests), path.name
 
