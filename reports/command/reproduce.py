@@ -88,8 +88,18 @@ def selection(options: argparse.Namespace, size: Size) -> tuple[tuple[Study, ...
             )
     if not parts:
         raise ValueError(" ".join(remarks))
-    options.output.mkdir(parents=True, exist_ok=True)
+    _require_writable(options.output)
     return tuple(parts), remarks
+
+
+def _require_writable(folder: Path) -> None:
+    """Make a folder where there is none; one in which nothing can be written is refused before any work."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"The folder '{folder}' cannot be made: {error.strerror}.") from error
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"Nothing can be written in the folder '{folder}': it is read-only.")
 
 
 def set_aside(part: Study, size: Size, cells: Path) -> None:

@@ -137,6 +137,19 @@ def test_no_processes_get_a_sentence(tmp_path, capsys):
     assert stopped.value.code == 1
 
 
+def test_a_folder_that_takes_no_files_gets_a_sentence_before_any_work(tmp_path, capsys, monkeypatch):
+    words = ["reproduce", "paper0-table1", "--quick", "--sets", "rsy"]
+    (tmp_path / "file").touch()
+    assert reports_main([*words, "--output", str(tmp_path / "file" / "below")]) == 1
+    said = capsys.readouterr().err
+    assert said == f"The folder '{tmp_path / 'file' / 'below'}' cannot be made: Not a directory.\n"
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # the superuser may write anywhere
+    assert reports_main([*words, "--output", str(tmp_path / "sealed")]) == 1
+    said = capsys.readouterr().err
+    assert said == f"Nothing can be written in the folder '{tmp_path / 'sealed'}': it is read-only.\n"
+    assert not list((tmp_path / "sealed").iterdir())
+
+
 def test_cells_that_fail_are_said_and_the_rest_is_kept(by_two, tmp_path, monkeypatch, capsys):
     def broken(X, y, seed):
         raise ValueError("the matrix is singular")
