@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import eigh, eigh_tridiagonal, eigvalsh_tridiagonal, lapack, solve_banded
+from scipy.linalg import blas, eigh, eigh_tridiagonal, eigvalsh_tridiagonal, lapack
 
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.rounding import ROUNDING, negative_rounding
@@ -199,8 +199,9 @@ class TridiagonalReduction:
         backward, _ = self._factorise(shift, reverse=True)
         G = 1.0 / (forward[0] + backward[0, ::-1] - (self.diagonal + s))
         r = (self.off_diagonal / forward[0, :-1]) ** 2
-        band = np.stack([np.ones_like(G), np.append(-r, 0.0)])
-        S = solve_banded((1, 0), band, np.append(0.0, r), check_finite=False)
+        band = np.ones((2, m), order="F")
+        band[1, :-1] = -r
+        S = blas.dtbsv(1, band, np.append(0.0, r), lower=1, diag=1, overwrite_x=1)
         t = self.targets[:1]
         x = _solved(forward, L, t)
         z = _solved(forward, L, x)
