@@ -152,7 +152,7 @@ def test_the_answer_follows_the_clear_gains_on_single_sets():
     }
     said = answer(found)
     assert said.badge == "fails"
-    assert "on 1 of 2 sets, by up to 0.05 nats a row (Platt, a)." in said.verdict
+    assert "on 1 of 2 data sets, by up to 0.05 nats a row." in said.verdict
     assert said.points[0] == "Platt: clearly better on 1 and clearly worse on 0 of 2 sets."
     assert findings(found, {"log_score": overall(found)})[0].endswith(
         "worse log score: Platt 1 and 0, softmax 0 and 1."

@@ -166,7 +166,7 @@ def test_the_page_of_the_toy_study(toy):
     ]
     chosen = toy["choice.mackay"].values
     assert made.key_table.rows[1].cells[0] == f"{chosen['sigma']:.5g}"
-    assert made.key_table.rows[5].cells[2:] == ("0.0000", "–", "–")
+    assert made.key_table.rows[5].cells[2:] == ("0.000", "–", "–")
     text = " ".join(made.findings)
     assert f"the exact evidence is largest at σ = {toy['choice.quadrature'].values['sigma']:.4g}" in text
     assert "The Occam factor: at the best width on the curve" in text
@@ -242,7 +242,7 @@ def test_a_good_width_with_a_poor_evidence_is_called_that(toy):
     assert "off by up to 7.2 nats" in answer(far).verdict
     best = toy["choice.quadrature"].values["exact"]
     poor = changed(far, lambda cell: cell.key == "choice.mackay", lambda v: v | {"exact": best - 2.5})
-    assert "picks a poor kernel width here: it loses 2.5 nats" in answer(poor).verdict
+    assert "picks a poor kernel width here, which loses 2.5 nats" in answer(poor).verdict
 
 
 def test_an_error_of_quadrature_counts_by_its_share_in_the_evidence_over_widths():
