@@ -44,7 +44,7 @@ class Plan:
     jobs : int
     scheduler : str or None
     remarks : tuple of str
-        What a user should know before it starts: studies that are left out, and why.
+        What a user should know before it starts: studies that are left out, and why; what the data's notes say.
     """
 
     tasks: tuple[PlannedStudy, ...]
@@ -120,6 +120,8 @@ def _tasks(
     if not tasks:
         raise ValueError(" ".join(refusals) or "There is nothing to run.")
     remarks += refusals
+    if any(task.data is not None for task in tasks) and data is not None:
+        remarks += data.notes  # rows that were left out, before anybody wonders at their number
     return tasks
 
 

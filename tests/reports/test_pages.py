@@ -636,6 +636,15 @@ def test_without_arguments_it_is_the_report_on_ripleys_data():
     assert all(task.data.name == "ripley" for task in plan.tasks)
 
 
+def test_rows_that_are_left_out_are_said_at_the_start(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{u:.6f},{v:.6f},{'ab'[int(u + v > 0)]}" for u, v in rng.normal(size=(24, 2))]
+    path = tmp_path / "mine.csv"
+    path.write_text("\n".join(["u,v,y", *rows, rows[0]]) + "\n", encoding="utf-8")
+    plan = planned(data=str(path), target="y", study=["evidence"])
+    assert [remark[:41] for remark in plan.remarks] == ["1 of 25 rows is a copy of another, target"]
+
+
 def test_section_7_1_is_left_out_for_other_data(chains, monkeypatch):
     monkeypatch.setattr("reports.command.plan.DEFAULT_STUDIES", ("section-7-1", "chains"))
     plan = planned(data="hea")
