@@ -273,7 +273,7 @@ def _about_rounding(curve: Ladder) -> tuple[str, ...]:
     where = f"At σ = {low:.3g}" if len(coarse) == 1 else f"At {len(coarse)} widths from σ = {low:.3g} to {high:.3g}"
     below = float(exact.max() - exact[coarse].max())
     return (
-        f"{where} the exact integral itself is known to {np.max(error[coarse]):.1g} nats only, because of rounding or "
+        f"{where} the exact integral itself is known to {np.max(error[coarse]):.2g} nats only, because of rounding or "
         f"of the end of what can be computed in γ. The evidence there is {below:.0f} nats or more below its maximum"
         + (", so no choice of a width depends on it." if below > MATTERS else "."),
     )

@@ -278,7 +278,7 @@ def test_widths_whose_exact_integral_is_less_exact_are_named(toy):
         return point | {"quadrature_error": 2.5e-3, "log_evidence": low}
 
     said = next(sentence for sentence in findings(with_points(toy, coarse)) if "known to" in sentence)
-    assert said.startswith(f"At σ = {top:.3g} the exact integral itself is known to 0.003 nats only")
+    assert said.startswith(f"At σ = {top:.3g} the exact integral itself is known to 0.0025 nats only")
     assert "no choice of a width depends on it" in said
 
 
