@@ -275,7 +275,7 @@ def test_sampled_figures_that_are_too_far_are_named():
         "2 of 3 sampled log evidences are within 3 standard errors of quadrature. The others: linear by collapsed NUTS"
         in said
     )
-    assert "+25.0 standard errors away (+0.0500 nats)" in said
+    assert "+25.0 standard errors away (+0.050 nats)" in said
 
 
 def test_missing_answers_are_said():
