@@ -204,6 +204,8 @@ def row_count(path: Path) -> float:
     """Rows of a file: as a Parquet file says, or about as many as the first lines of a CSV file let expect."""
     if is_parquet(path):
         return float(_parquet().read_metadata(path).num_rows)
+    if path.stat().st_size == 0:  # or of the kernel, as in /proc, where reading may wait for ever
+        return 0.0
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
         start = stream.read(2**20)
     size = path.stat().st_size * (_GZIP if path.suffix == ".gz" else 1.0)

@@ -121,6 +121,8 @@ def fit_members(
         y = column[labels[rows]].astype(int)
         own = () if weights is None else (weights[rows],)
         key = f"member-{bit:04d}-{_key(estimator, X[rows], y, *own)}"
+        if folder is not None and (Path(folder) / f"{key}.npz").is_dir():
+            raise ValueError(f"folder={str(folder)!r} has a folder {key}.npz where a member's file belongs; remove it.")
         jobs[key] = delayed(_fit_one)(bit, key, clone(estimator), (X[rows], y, *own), folder, keeper, workers)
     members: list[Any] = [None] * len(jobs)
     complaints: list[Complaint] = []

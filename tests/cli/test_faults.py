@@ -33,6 +33,14 @@ def test_a_pipe_or_a_device_is_no_table(run, tmp_path):
         assert f"cannot read {str(path)!r}: it is a pipe or a device" in err
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/version"), reason="Linux")
+def test_a_file_of_the_kernel_is_not_opened(run):
+    """Reading some of them waits for ever; all say that they have no bytes."""
+    code, out, err = run("fit", "/proc/version", "--target", "y")
+    assert (code, out) == (2, "")
+    assert "is empty" in err
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX")
 def test_a_pipe_or_a_device_is_no_model(run, line, tmp_path):
     os.mkfifo(tmp_path / "pipe")

@@ -814,6 +814,19 @@ def test_members_that_are_finished_are_found_again_in_the_folder(tmp_path, four)
     assert len(Fragile.fits) == 18
 
 
+def test_a_folder_in_the_place_of_a_member_is_refused_before_the_work(tmp_path, four):
+    X, labels, _, _ = four
+    code, kept = code_book("ovo", 4), {"folder": tmp_path, "keeper": KEEPER}
+    Fragile.fits, Fragile.limit = [], 100
+    fit_members(Fragile("linear"), X, labels, code, **kept)
+    last = max(tmp_path.glob("*.npz"))
+    last.unlink()
+    last.mkdir()
+    with pytest.raises(ValueError, match=rf"has a folder {last.name} where a member's file belongs"):
+        fit_members(Fragile("linear"), X, labels, code, **kept)
+    assert len(Fragile.fits) == 6
+
+
 class _Intruder:
     def __init__(self, mark):
         self.mark = mark
