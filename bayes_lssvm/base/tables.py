@@ -103,7 +103,7 @@ def _text(path: str, source: str) -> tuple[str, tuple[str, ...]]:
             "them by standard input with the name -."
         )
     try:
-        # a file without a size is not opened: it is empty, or of the kernel, as in /proc, where reading may wait for ever
+        # a file without a size is not opened: it is empty, or of the kernel (/proc), where reading may wait for ever
         nothing = path != STDIN and Path(path).is_file() and Path(path).stat().st_size == 0
         raw = sys.stdin.buffer.read() if path == STDIN else b"" if nothing else Path(path).read_bytes()
     except FileNotFoundError:
