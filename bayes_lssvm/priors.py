@@ -295,6 +295,17 @@ class HyperPrior:
             )
 
 
+_INSIDE = 1e-9  # of a prior's support, where rounding cannot leave it
+
+
+def within_support(bounds: Array, prior: HyperPrior | None) -> Array:
+    """A box of a kernel's log parameters, of shape (P, 2), as far as the prior has them."""
+    if prior is None:
+        return bounds
+    support = np.array([part.support for part in prior.components(len(bounds))[2:]]) + np.array([_INSIDE, -_INSIDE])
+    return np.clip(bounds, support[:, :1], support[:, 1:])
+
+
 _BY_NAME: dict[str, type[LogPrior]] = {"Normal": Normal, "Box": Box, "Gamma": Gamma, "Flat": Flat}
 
 

@@ -22,7 +22,7 @@ from ..base.typing import AnyArray, Array
 from ..base.weights import with_weight
 from ..linalg.repeats import repeated_inputs
 from ..multiclass.codings import code_book
-from ..multiclass.objective import tasks_of
+from ..multiclass.tasks import tasks_of
 
 TASKS = ("auto", "classification", "regression")
 _FEW_LABELS = 10

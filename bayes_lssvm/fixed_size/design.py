@@ -17,9 +17,10 @@ from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
 from ..levels.default_prior import default_prior, prior_of_labels, prior_of_targets
 from ..levels.objective import Objective
+from ..multiclass.criterion import WithPriors
 from ..multiclass.objective import SharedObjective
-from ..multiclass.objective import tasks_of as exact_tasks_of
 from ..multiclass.search import refine_shared
+from ..multiclass.tasks import tasks_of as exact_tasks_of
 from ..priors import HyperPrior
 from ..search.polish import polish
 from ..search.refinement import refine_objective
@@ -35,7 +36,6 @@ from .statistics import Statistics
 
 SUBSET = 1000  # rows on which the kernel is searched first
 _PROMISE, _PROMISE_A_ROW = 0.05, 1e-6  # nats that a further step on all rows must promise, for each bit
-_PRIOR_SD = (3.0, 3.0)
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,8 @@ def _searched(
         y = np.asarray(t, dtype=float) if code is None else code[t, 0]
         prior = settings.prior or default_prior(kernel, X, y, classes=code is not None, weights=w)
         return refine_objective(Objective(X, y, prior=prior, weights=w), kernel, settings.seed).kernel
-    objective = SharedObjective(X, exact_tasks_of(code, t, w, whole=False), True, _PRIOR_SD, w)
+    criterion = WithPriors(X.shape[1], settings.prior)
+    objective = SharedObjective(X, exact_tasks_of(code, t, w, whole=False), criterion, w)
     return refine_shared(kernel, objective, t, code, settings.seed).kernel
 
 

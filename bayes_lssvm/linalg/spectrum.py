@@ -141,7 +141,8 @@ class TridiagonalReduction:
         if self.aligned:
             return log_product(D), self._q1_alone(D)
         if target is None:
-            return log_product(D), self._q1_together(D, L)
+            q1 = self._q1_together(D, L)
+            return log_product(D), q1[:, 0] if len(self.targets) == 1 else q1
         t = np.ascontiguousarray(self.targets[target, ::-1])
         return log_product(D), np.einsum("ij,ij->i", t, _solved(D, L, t))
 
@@ -180,6 +181,13 @@ class TridiagonalReduction:
         q2 = np.array([row @ row for row in x])
         d_eff, w = len(self.diagonal) - s * tr1, q1 - s * q2
         return SpectralSums(log_product(backward), q1, q2, tr1, np.maximum(d_eff, 0.0), np.maximum(w, 0.0))
+
+    def alone(self, target: int) -> TridiagonalReduction:
+        """The reduction with one of its sets of targets."""
+        if self.aligned:
+            return self
+        one = slice(target, target + 1)
+        return replace(self, targets=self.targets[one], totals=self.totals[one])
 
     def components(self) -> tuple[Array, Array]:
         """Eigenvalues of T in ascending order, and t_i² of the first set of targets: a decomposition, for rare use."""

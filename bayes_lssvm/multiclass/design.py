@@ -12,10 +12,12 @@ from ..base.progress import tqdm
 from ..base.threads import few_threads
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel
+from .criterion import PapersRule
 from .members import Complaint
-from .objective import SharedObjective, tasks_of
+from .objective import SharedObjective
 from .posterior import SharedMember, SharedPosterior
 from .search import SharedRefinement, refine_shared
+from .tasks import tasks_of
 
 _MATRICES = 6
 
@@ -147,7 +149,7 @@ def design_shared(
     )
     refinement = None
     if refine:
-        objective = SharedObjective(X, tasks, occam, prior_sd, weights)
+        objective = SharedObjective(X, tasks, PapersRule(occam, prior_sd), weights)
         refinement = refine_shared(kernel, objective, labels, code, seed)
         kernel = refinement.kernel
     bar = tqdm(tasks, desc="members", disable=None if len(tasks) > 1 else True, leave=False)

@@ -28,7 +28,7 @@ from ..levels.moderation import class_log_odds, softmax_log_odds, target_log_odd
 from ..linalg.blas import product
 from ..linalg.repeats import spectrum_of
 from ..linalg.spectrum import CentredSpectrum
-from .objective import Task
+from .tasks import Task
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ from ..search.polish import POLISHED, polish
 from ..search.stages import SIFTED, SUBSET
 from ..search.starts import distinct, promising, rank_or_nothing, spread_subset, starting_points
 from ..search.ties import warn_of_idle_parameters
-from .objective import SharedObjective, tasks_of
+from .objective import SharedObjective
+from .tasks import tasks_of
 
 _POINTS_A_CLASS = 15
 _ROUGH = 1e-2  # nats a member that a further step promises, on the subset
@@ -81,7 +82,7 @@ def refine_shared(
     given = objective
     search, objective, labels, code = _ordered(kernel, objective, labels, code)
     kernel = search.there(kernel)
-    bounds = kernel.log_bounds(objective.X)
+    bounds = objective.criterion.bounds(kernel, objective.X)
     starts = starting_points(kernel, objective.X, bounds)
     rng = np.random.default_rng(seed)
     small, smallest = (_subset(objective, labels, code, size, rng) for size in (SUBSET, SIFTED))
@@ -110,7 +111,8 @@ def _ordered(
     code, labels = code[:, np.lexsort(code)], labels[search.order.rows]
     inputs, weights = search.order.inputs(objective.X), objective.weights
     weights = None if weights is None else weights[search.order.rows]
-    return search, replace(objective, X=inputs, tasks=tasks_of(code, labels, weights), weights=weights), labels, code
+    tasks, criterion = tasks_of(code, labels, weights), objective.criterion.ordered(search)
+    return search, replace(objective, X=inputs, tasks=tasks, criterion=criterion, weights=weights), labels, code
 
 
 @dataclass(frozen=True)

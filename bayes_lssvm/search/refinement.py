@@ -29,6 +29,7 @@ from ..base.typing import Array
 from ..kernels import ARD, RBF, Kernel
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.objective import Evaluation, Objective
+from ..priors import within_support
 from .climb import Stop, at_edge, climb, with_bar
 from .line import LineMaximum, follow_parabolas, maximise_on_line, parabola
 from .order import OrderedSearch
@@ -41,7 +42,6 @@ from .ties import Candidate, warn_of_alike_columns, warn_of_idle_parameters, war
 
 __all__ = ["Refinement", "best_ard", "best_spherical", "climb_nearby", "refine", "refine_objective", "spherical_start"]
 
-_INSIDE = 1e-9  # of a prior's support, where rounding cannot leave it
 _WORTH_A_LOOK = 10.0  # nats behind the best, on the subset or on half of the points
 _WORTH_POLISHING = 5.0  # nats behind the best, on all data
 _ALL_THE_WAY = Stop(1e-12, 1e-5, 200)
@@ -150,7 +150,7 @@ def _ordered(objective: Objective, kernel: Kernel) -> tuple[Objective, OrderedSe
 
 def _climbs(objective: Objective, kernel: Kernel, seed: int, exhaustive: bool) -> list[_Climb]:
     """Climbs from all promising starts, on all data in the end."""
-    bounds = _bounds(objective, kernel)
+    bounds = within_support(kernel.log_bounds(objective.X), objective.prior)
     starts = starting_points(kernel, objective.X, bounds)
     if len(objective.y) > SUBSET and not exhaustive:
         return _climb_by_subset(objective, kernel, starts, bounds, np.random.default_rng(seed))
@@ -164,7 +164,8 @@ def spherical_start(objective: Objective, seed: int) -> RBF:
         best = refine_objective(objective, kernel, seed).optima[0].kernel
     else:
         rng = np.random.default_rng(seed)
-        small, bounds = on_some(_ordered(objective, kernel)[0], SUBSET, rng), _bounds(objective, kernel)
+        small = on_some(_ordered(objective, kernel)[0], SUBSET, rng)
+        bounds = within_support(kernel.log_bounds(objective.X), objective.prior)
         starts = starting_points(kernel, objective.X, bounds)
         best = _on_subset(small, kernel, _between_starts(small, kernel, starts)[0], bounds, rng).evaluation.kernel
     assert isinstance(best, RBF)
@@ -191,19 +192,9 @@ def climb_nearby(objective: Objective, kernel: Kernel) -> Evaluation:
         return given
     ordered, search = _ordered(objective, kernel)
     start = search.there(kernel)
-    bounds = _bounds(ordered, start)
+    bounds = within_support(start.log_bounds(ordered.X), ordered.prior)
     end = _climb(ordered, start, np.clip(start.log_params, bounds[:, 0], bounds[:, 1]), bounds, _NEARBY)
     return max(given, objective.evaluate(search.back(end.evaluation.kernel)), key=lambda e: e.rank)
-
-
-def _bounds(objective: Objective, kernel: Kernel) -> Array:
-    """The kernel's own box of log parameters, of shape (P, 2), as far as the prior has them."""
-    bounds = kernel.log_bounds(objective.X)
-    if objective.prior is None:
-        return bounds
-    _, _, *priors = objective.prior.components(len(bounds))
-    support = np.array([prior.support for prior in priors]) + np.array([_INSIDE, -_INSIDE])
-    return np.clip(bounds, support[:, :1], support[:, 1:])
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,18 @@ def test_the_kernel_is_that_of_all_rows():
     assert model.low_rank_.n_passes > 2
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_scales_for_many_classes_are_no_worse_than_one_width(seed):
+    """Inputs in steps, of which a choice repeats rows: without a prior of ζ those look free of noise (seed 1: 0.50)."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(800) % 5
+    X = np.clip(np.round(1.2 * rng.normal(size=(5, 6))[labels] + rng.normal(size=(800, 6))), -3.0, 3.0)
+    settings = {"n_landmarks": 60}
+    width, scales = (FixedSizeLSSVC(kernel, **settings).fit(X[:400], labels[:400]) for kernel in ("rbf", "ard"))
+    assert scales.log_evidence_ > width.log_evidence_
+    assert scales.score(X[400:], labels[400:]) > width.score(X[400:], labels[400:]) - 0.01
+
+
 def test_blocks_dask_and_memory_give_the_same_model():
     array = pytest.importorskip("dask.array")
     X, y = three_classes(600)

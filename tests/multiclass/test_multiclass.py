@@ -21,6 +21,7 @@ from bayes_lssvm.base.errors import DamagedFileWarning, warn
 from bayes_lssvm.estimators.binary import BinaryLSSVC
 from bayes_lssvm.estimators.multiclass import PROBABILISTIC
 from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
+from bayes_lssvm.levels.default_prior import default_prior
 from bayes_lssvm.levels.level1 import DualPosterior, PrimalPosterior
 from bayes_lssvm.levels.level2 import optimise, optimise_all
 from bayes_lssvm.levels.moderation import MODERATIONS
@@ -41,12 +42,14 @@ from bayes_lssvm.multiclass import (
     loss_scores,
     votes,
 )
+from bayes_lssvm.multiclass.criterion import PapersRule, WithPriors
 from bayes_lssvm.multiclass.decodings import hamming_scores
 from bayes_lssvm.multiclass.members import Keeper, fit_members
-from bayes_lssvm.multiclass.objective import SharedObjective, tasks_of
+from bayes_lssvm.multiclass.objective import SharedObjective
 from bayes_lssvm.multiclass.posterior import SharedPosterior
 from bayes_lssvm.multiclass.search import refine_shared
-from bayes_lssvm.priors import HyperPrior, Normal
+from bayes_lssvm.multiclass.tasks import tasks_of
+from bayes_lssvm.priors import Box, HyperPrior, Normal
 from benchmarks.multiclass import rows
 
 PRIOR_SD = (3.0, 3.0)
@@ -466,7 +469,7 @@ def test_shared_members_are_those_of_separate_fits_at_the_same_kernel(coding, ke
 def test_shared_evidence_is_the_sum_over_members(coding, occam, four):
     X, labels, _, _ = four
     code = code_book(coding, 4)
-    objective = SharedObjective(X, tasks_of(code, labels), occam, PRIOR_SD)
+    objective = SharedObjective(X, tasks_of(code, labels), PapersRule(occam, PRIOR_SD))
     assert objective.n_members == code.shape[1]
     assert len(objective.tasks) == (6 if coding == "ovo" else 1)
     for kernel in (RBF(0.8), RBF(3.0)):
@@ -480,13 +483,52 @@ def test_shared_evidence_is_the_sum_over_members(coding, occam, four):
         assert objective.rank(kernel) == pytest.approx(total - penalty, abs=1e-5)
 
 
-@pytest.mark.parametrize("occam", [True, False])
+CRITERIA = {
+    "with the Occam factor": PapersRule(True, PRIOR_SD),
+    "without it": PapersRule(False, PRIOR_SD),
+    "default prior": WithPriors(3),
+    "own prior": WithPriors(3, HyperPrior(Normal(1.0, 0.5), Normal(0.0, 1.0), Normal(0.5, 0.3))),
+}
+
+
+@pytest.mark.parametrize("given", [None, HyperPrior(Normal(1.0, 0.5), Normal(0.0, 1.0), Normal(0.5, 0.3))])
+@pytest.mark.parametrize("coding", ["ovo", "ecoc"])
+def test_shared_evidence_with_priors_is_the_sum_over_members_and_the_density_of_the_kernel_once(coding, given, four):
+    X, labels, _, _ = four
+    code = code_book(coding, 4)
+    objective = SharedObjective(X, tasks_of(code, labels), WithPriors(X.shape[1], given))
+    for kernel in (RBF(0.8), RBF(3.0)):
+        total = 0.0
+        for column in code[labels].T:
+            Z, y = X[column != 0], column[column != 0]
+            prior = given or default_prior(kernel, Z, y, classes=True)
+            found = Objective(Z, y, prior=prior).evaluate(kernel)
+            assert found.posterior.has_mode
+            density = float(prior.components(1)[2].log_density(np.log(kernel.sigma)))
+            total += found.value - density
+        total += density
+        assert objective.value_and_gradient(kernel)[0] == pytest.approx(total, abs=1e-7)
+        assert objective.rank(kernel) == pytest.approx(total, abs=1e-5)
+
+
+def test_a_shared_width_stays_within_the_support_of_its_prior(four):
+    X, labels, _, _ = four
+    code = code_book("ova", 4)
+    free = SharedObjective(X, tasks_of(code, labels), WithPriors(X.shape[1]))
+    best = refine_shared(RBF(1.0), free, labels, code, seed=0).kernel
+    prior = HyperPrior(kernel=Box(np.log(best.sigma) + 0.5, 3.0))
+    held = SharedObjective(X, tasks_of(code, labels), WithPriors(X.shape[1], prior))
+    found = refine_shared(RBF(1.0), held, labels, code, seed=0).kernel
+    assert np.log(found.sigma) == pytest.approx(np.log(best.sigma) + 0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize(
     ("coding", "kernel"), [("ova", RBF(1.2)), ("ovo", RBF(2.0)), ("ova", ARD((1.0, 2.0, 3.0)))], ids=str
 )
-def test_gradient_of_the_shared_evidence_is_that_of_differences(coding, kernel, occam, four):
+def test_gradient_of_the_shared_evidence_is_that_of_differences(coding, kernel, criterion, four):
     X, labels, _, _ = four
-    objective = SharedObjective(X, tasks_of(code_book(coding, 4), labels), occam, PRIOR_SD)
+    objective = SharedObjective(X, tasks_of(code_book(coding, 4), labels), CRITERIA[criterion])
     position, h = kernel.log_params, 1e-4
     _, gradient = objective.value_and_gradient(kernel)
     for p in range(len(position)):
@@ -500,7 +542,7 @@ def test_shared_width_is_the_maximum_of_the_summed_evidence(coding, n):
     """Up to 300 points by values on all data; beyond by subsets, then polished."""
     X, labels = blobs(4, n, seed=7)
     code = code_book(coding, 4)
-    objective = SharedObjective(X, tasks_of(code, labels), True, PRIOR_SD)
+    objective = SharedObjective(X, tasks_of(code, labels), PapersRule(True, PRIOR_SD))
     found = refine_shared(RBF(1.0), objective, labels, code, seed=0)
     assert found.converged
     assert not found.at_bound
@@ -523,7 +565,7 @@ def test_shared_scales_of_several_inputs_are_stationary(n):
     X = rng.normal(size=(n, 2))
     labels = np.digitize(X[:, 0] + 0.2 * rng.normal(size=n), [-0.5, 0.5])
     code = code_book("ova", 3)
-    objective = SharedObjective(X, tasks_of(code, labels), False, PRIOR_SD)
+    objective = SharedObjective(X, tasks_of(code, labels), PapersRule(False, PRIOR_SD))
     found = refine_shared(ARD((1.0, 1.0)), objective, labels, code, seed=0)
     value, gradient = objective.value_and_gradient(found.kernel)
     inside = [name not in found.at_bound for name in found.kernel.param_names]
@@ -1056,12 +1098,12 @@ def test_shared_members_of_weighted_rows_are_those_of_separate_fits(coding, mode
         np.testing.assert_allclose(ratios[:, bit], expected, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("occam", [True, False])
+@pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("coding", ["ovo", "ova"])
-def test_gradient_of_the_shared_evidence_with_weights(coding, occam, four):
+def test_gradient_of_the_shared_evidence_with_weights(coding, criterion, four):
     X, labels, _, _ = four
     weights = np.random.default_rng(13).uniform(0.4, 2.0, len(X))
-    objective = SharedObjective(X, tasks_of(code_book(coding, 4), labels, weights), occam, PRIOR_SD)
+    objective = SharedObjective(X, tasks_of(code_book(coding, 4), labels, weights), CRITERIA[criterion], weights)
     kernel, steps = ARD((1.0, 2.0, 3.0)), 1e-4 * np.eye(3)
     _, gradient = objective.value_and_gradient(kernel)
     high, low = (
@@ -1069,7 +1111,13 @@ def test_gradient_of_the_shared_evidence_with_weights(coding, occam, four):
         for s in (1.0, -1.0)
     )
     assert gradient == pytest.approx((np.array(high) - low) / 2e-4, rel=1e-5, abs=1e-5)
-    code = code_book(coding, 4)[labels]
-    alone = [Objective(X[c != 0], c[c != 0], occam, PRIOR_SD, weights=weights[c != 0]) for c in code.T]
-    total = sum(one.evaluate(kernel).value for one in alone)
+    code, rule = code_book(coding, 4)[labels], CRITERIA[criterion]
+    total = rule.of_kernel(kernel)[0]
+    for column in code.T:
+        Z, y, w = X[column != 0], column[column != 0], weights[column != 0]
+        if isinstance(rule, PapersRule):
+            total += Objective(Z, y, rule.occam, PRIOR_SD, weights=w).evaluate(kernel).value
+        else:
+            prior = rule.given or default_prior(kernel, Z, y, classes=True, weights=w)
+            total += Objective(Z, y, prior=prior, weights=w).evaluate(kernel).value - rule.of_kernel(kernel)[0]
     assert objective.value_and_gradient(kernel)[0] == pytest.approx(total, abs=1e-7)

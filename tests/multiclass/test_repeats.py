@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from bayes_lssvm.kernels import RBF
-from bayes_lssvm.multiclass.objective import SharedObjective, Task
+from bayes_lssvm.multiclass.criterion import PapersRule
+from bayes_lssvm.multiclass.objective import SharedObjective
 from bayes_lssvm.multiclass.posterior import SharedPosterior
+from bayes_lssvm.multiclass.tasks import Task
 from tests.helpers_high_precision import log_evidence_at, rbf_tridiagonal
 
 
@@ -29,5 +31,5 @@ def test_the_evidence_at_the_end_of_the_range():
     for level2, y in zip((at_end, inside), Y.T, strict=True):
         exact = log_evidence_at(*rbf_tridiagonal(X, y, 1.0), mu=level2.mu, zeta=level2.zeta)
         assert level2.log_evidence == pytest.approx(exact, abs=1e-9)
-    value, _ = SharedObjective(X, (task,), occam=False, prior_sd=(5.0, 5.0)).value_and_gradient(RBF(1.0))
+    value, _ = SharedObjective(X, (task,), PapersRule(False, (5.0, 5.0))).value_and_gradient(RBF(1.0))
     assert value == pytest.approx(at_end.log_evidence + inside.log_evidence, rel=1e-12)
