@@ -221,6 +221,9 @@ def test_order_has_no_say_where_labels_repeat(cases):
         1200280,  # γ at the upper end of its range: PRESS is too rough there to be minimised by its values
         1200362,  # PRESS nearly level in γ
         3000493,  # PRESS level in the scale of a polynomial, up to the end of its range
+        5000139,  # the same, where γ at this scale is lost in rounding at the other end of the range
+        5000159,  # no input was needed, and two could not be told apart
+        5000186,  # PRESS level in γ alone
     ],
 )
 def test_what_once_depended_on_order_or_units(seed):
@@ -241,6 +244,7 @@ def test_copies_are_pruned_as_if_there_were_no_rounding():
         1200116,  # γ at the end of its range
         7000098,  # γ within it, where rounding makes a minimum
         3000168,  # errors of a ten-thousandth
+        5000136,  # a polynomial's γ within its range, and far beyond what rounding allows at the end of its scale's
     ],
 )
 def test_a_criterion_of_rounded_errors_is_said_to_be_unreliable(seed):
