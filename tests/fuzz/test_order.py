@@ -237,6 +237,12 @@ def test_copies_are_pruned_as_if_there_were_no_rounding():
     assert max(found.values()) < 1.0, (what, found)
 
 
+def test_left_out_outputs_of_a_kernel_of_large_values_do_not_depend_on_units():
+    """K(x, x) of 10⁷ at γ = 5e3: variances of left-out outputs were rounding, 1e-6 or 1e299 by the inputs' units."""
+    what, found = differences(5000116, labels_on_a_grid)
+    assert max(found.values()) < 1e-6, (what, found)
+
+
 @pytest.mark.filterwarnings("ignore:Stalled")
 @pytest.mark.parametrize(
     "seed",
