@@ -237,6 +237,16 @@ def test_copies_are_pruned_as_if_there_were_no_rounding():
     assert max(found.values()) < 1.0, (what, found)
 
 
+@pytest.mark.filterwarnings("ignore::bayes_lssvm.NoSignalWarning")
+def test_the_end_of_the_range_of_gamma_is_named_where_there_is_no_signal_either():
+    case = problem(5000229)
+    with pytest.warns(InterpolationWarning, match="γ stands at the largest that was tried"):
+        model = case.make().fit(case.X, case.y)
+    assert model.press_.status == "no signal"
+    what, found = differences(5000229)
+    assert max(found.values()) < 1.0, (what, found)
+
+
 def test_left_out_outputs_of_a_kernel_of_large_values_do_not_depend_on_units():
     """K(x, x) of 10⁷ at γ = 5e3: variances of left-out outputs were rounding, 1e-6 or 1e299 by the inputs' units."""
     what, found = differences(5000116, labels_on_a_grid)
