@@ -224,6 +224,7 @@ def test_order_has_no_say_where_labels_repeat(cases):
         5000139,  # the same, where γ at this scale is lost in rounding at the other end of the range
         5000159,  # no input was needed, and two could not be told apart
         5000186,  # PRESS level in γ alone
+        5000215,  # a search that ends beside a cliff, where a member's γ becomes another one
     ],
 )
 def test_what_once_depended_on_order_or_units(seed):
