@@ -21,7 +21,7 @@ from .common import ClassPrior, ModeratedClassifier, check_moderation, resolve_c
 from .evidence import EvidenceLSSVM, Prior
 from .updates import add_rows
 
-_FREE = 1e5  # γ up to which the posterior gives leave-one-out outputs to eight digits
+_FREE = 1e5  # γ up to which the posterior gives leave-one-out outputs to eight digits, for a kernel of size one
 
 
 class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
@@ -137,7 +137,9 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
 
     def _left_out_moments(self, signs: Array) -> tuple[Array, Array]:
         """Outputs of the training points, each by the model of the others, and their variances."""
-        if self.gamma_ <= _FREE:
+        own = self.kernel_.diag(self.X_fit_)
+        size = float(own.mean() - self.posterior_.kernel_means.mean())  # mean eigenvalue of the centred matrix
+        if self.gamma_ * max(1.0, size) <= _FREE:
             return self.posterior_.left_out_moments(signs)
         K = self.kernel_(self.X_fit_)
         return leave_one_out(K, signs, self.gamma_, mu=self.mu_, weights=self.weights_).one_of_each()

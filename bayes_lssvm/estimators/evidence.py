@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _IRRELEVANT = 100.0  # of √d, the scale of inputs that matter
 _ROUNDING = 0.01  # of the typical leave-one-out error
+_DIGITS = 1e-6  # of the targets' spread: predictions that change by less are the same
 
 Prior = HyperPrior | LogPrior | str | None
 
@@ -267,9 +268,12 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
                 'search. Compare criterion="press", kernel="linear" or one width for all inputs.',
                 BayesLSSVMWarning,
             )
-        # systems with K + 1/γ are solved to ε γ tr K of the targets
-        lost = np.finfo(float).eps * found.gamma * float(self.kernel_.diag(self.X_fit_).sum())
+        # systems with K + 1/γ are solved to ε γ tr K of the targets, and predictions, which take the mean of K out
+        # first, to what of it is left
+        own = self.kernel_.diag(self.X_fit_)
+        lost = np.finfo(float).eps * found.gamma * float(own.sum())
         rounding = lost > _ROUNDING * np.sqrt(found.press / found.baseline)
+        left = np.finfo(float).eps * found.gamma * float((own - self.posterior_.kernel_means).sum())
         tiny = "so small that rounding affects them, and the value of the criterion is not reliable."
         if found.status == "interpolation":
             warn(
@@ -280,6 +284,12 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
             )
         elif rounding:  # γ stopped short of its end where rounding made a minimum
             warn(f"Interpolation: leave-one-out errors are {tiny}", InterpolationWarning)
+        elif "gamma" in found.at_bound and left > _DIGITS:  # beside what else the status says
+            warn(
+                f"Interpolation: γ stands at the largest that was tried ({found.gamma:.3g}), where rounding may change "
+                f"predictions by {left:.0e} of the targets' spread.",
+                InterpolationWarning,
+            )
 
     def _repeats(self) -> str:
         """A sentence on repeated rows, each of which adds ½ log ζ to the evidence of a kernel that can interpolate."""

@@ -10,11 +10,13 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from ..base.canonical import CanonicalOrder, canonical_order
 from ..base.scikit import type_of_target, validate_data
 from ..base.standardisation import Standardiser, moments
 from ..base.typing import AnyArray, Array
 from ..base.weights import check_weights
 from ..levels.level3 import DEFAULT_PRIOR_SD
+from ..search.ties import warn_of_alike_columns
 from ..selection.input_sets import KERNELS
 from ..selection.inputs import backward_elimination, forward_selection, stepwise_selection
 from ..selection.path import SelectionPath
@@ -25,6 +27,8 @@ __all__ = ["EvidenceSelector"]
 DIRECTIONS = ("backward", "forward", "stepwise", "ard")
 _FROM_NOTHING = ("forward", "stepwise")
 TASKS = ("auto", "classification", "regression")
+_SAME_RELEVANCE, _NO_RELEVANCE = 1e-6, 1e-8  # a share, and that of a scale of 10⁴ standard deviations
+_SAME_GAIN = 1e-6  # nats
 
 
 class EvidenceSelector(SelectorMixin, BinaryLabels, BaseEstimator):  # type: ignore[misc]
@@ -136,7 +140,9 @@ class EvidenceSelector(SelectorMixin, BinaryLabels, BaseEstimator):  # type: ign
         self.relevance_ = self._relevance()
         self.support_ = self.path_.support
         if not self.support_.any():
-            self.support_[self._most_relevant()] = True
+            order = canonical_order(inputs, targets, weights)
+            self.support_[self._most_relevant(order)] = True
+            warn_of_alike_columns(order.alike, self.support_.astype(float))
         self.selected_ = np.flatnonzero(self.support_)
         return self
 
@@ -175,17 +181,23 @@ class EvidenceSelector(SelectorMixin, BinaryLabels, BaseEstimator):  # type: ign
         relevance[list(step.inputs)] = step.relevance
         return relevance
 
-    def _most_relevant(self) -> int:
+    def _most_relevant(self, order: CanonicalOrder) -> int:
         """The input to keep where none is needed: the best of the last model that has one, or of the first attempts.
 
-        Of inputs that this model cannot tell apart, the one that matters most to the model of all.
+        Of inputs that this model cannot tell apart, the one that matters most to the model of all; of those that do not
+        differ there either, the first in an order that is the data's own.
         """
         if self.direction in _FROM_NOTHING:
-            return int(np.nanargmax(self.path_.gain))
-        last = [step for step in self.path_.steps if step.inputs][-1]
-        own = np.zeros(len(last.inputs)) if last.relevance is None else last.relevance
-        best = [i for i, value in zip(last.inputs, own, strict=True) if np.isclose(value, own.max(), rtol=1e-6)]
-        return max(best, key=lambda i: float(self.relevance_[i]))
+            gain = self.path_.gain
+            best = np.flatnonzero(gain >= np.nanmax(gain) - _SAME_GAIN)
+        else:
+            last = [step for step in self.path_.steps if step.inputs][-1]
+            best = np.array(last.inputs)
+            if last.relevance is not None:
+                best = best[_as_good_as_largest(last.relevance)]
+            best = best[_as_good_as_largest(self.relevance_[best])]
+        place = np.argsort(order.columns)
+        return int(min(best, key=lambda i: place[i]))
 
     def _get_support_mask(self) -> AnyArray:
         check_is_fitted(self, "support_")
@@ -195,6 +207,11 @@ class EvidenceSelector(SelectorMixin, BinaryLabels, BaseEstimator):  # type: ign
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _as_good_as_largest(relevance: Array) -> AnyArray:
+    """Which relevances are the largest but for what an optimiser leaves, as booleans."""
+    return np.asarray(np.isclose(relevance, relevance.max(), rtol=_SAME_RELEVANCE, atol=_NO_RELEVANCE))
 
 
 def _standardised(X: Array, weights: Array | None) -> Array:

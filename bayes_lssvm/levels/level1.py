@@ -217,7 +217,8 @@ class DualPosterior:
 
         A row whose weight counts equal rows loses one of them (`one_of_each`).
         The diagonal of R is free: R = SᵀS − (γ/Σw)wwᵀ with S = L⁻¹, as w has the eigenvalue zero in MΩMᵀ. Digits are
-        lost as γ²: eight are left at γ = 1e5. `press.leave_one_out` has them all.
+        lost as the square of γ times the eigenvalues of MΩM: for a kernel of values up to one eight are left at
+        γ = 1e5. `press.leave_one_out` has them all.
         """
         gamma, w = self.zeta / self.mu, np.ones(self.n) if self.weights is None else self.weights
         diagonal = np.einsum("ji,ji->i", self.inverse_factor, self.inverse_factor) - gamma * w**2 / self.total

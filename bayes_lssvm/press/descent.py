@@ -90,11 +90,15 @@ class PressOutcome:
 
 def search_box(objective: PressObjective, kernel: Kernel) -> Array:
     """Bounds of (log₂ γ, log₂ θ), of shape (1 + P, 2)."""
-    traces = [float(kernel.with_log_params(p).diag(objective.X).sum()) for p in kernel.starting_points(objective.X)]
+    traces = [_trace(kernel.with_log_params(p), objective.X) for p in kernel.starting_points(objective.X)]
     heaviest = float(objective.w.max())
     largest = _MAX_GAMMA * objective.n / (min(traces) * heaviest)
     gamma = np.log2([1e-6 / max(traces), min(largest, 0.5 / (ROUNDING * min(traces) * heaviest))])
     return np.vstack([gamma, kernel.log_bounds(objective.X).reshape(-1, 2) / LOG_2])
+
+
+def _trace(kernel: Kernel, X: Array) -> float:
+    return float(kernel.diag(X).sum())
 
 
 def point_of(kernel: Kernel, gamma: float, box: Array) -> Array:
@@ -187,18 +191,24 @@ def _at_the_end_of_a_plateau(objective: PressObjective, end: PressOutcome, max_i
     """The end, or a better one from an edge of the box of its kernel's only parameter.
 
     A criterion that becomes level on the way to an edge, as where a polynomial has lost its lower terms, ends a descent
-    where rounding does.
+    where rounding does. γ follows the size of the kernel there, which is many powers of ten larger at one edge: as it
+    is it would be lost in rounding.
     """
     box = search_box(objective, end.kernel)
     if len(box) != 2 or end.at_bound:
         return end
+    weight = end.gamma * _trace(end.kernel, objective.X)
     for edge in box[1]:
-        x = point_of(end.kernel, end.gamma, box)
-        x[1] = edge
-        other = descend(objective, PressStart(*model_at(end.kernel, x)), max_iter=max_iter, stop=_SETTLED)
+        kernel = end.kernel.with_log_params(np.array([edge * LOG_2]))
+        start = PressStart(kernel, weight / _trace(kernel, objective.X))
+        try:
+            other = descend(objective, start, max_iter=max_iter, stop=_SETTLED)
+        except NotPositiveSemidefiniteError:  # no inner product at that edge
+            continue
         better = other.evaluation.value < end.evaluation.value and not (other.flat_limit or other.stalled)
         count = end.n_evaluations + other.n_evaluations
-        end = replace(other, start=end.start, selected=end.selected) if better else end
+        if better:
+            end, _ = _at_zero_slope(objective, replace(other, start=end.start, selected=end.selected))
         end = replace(end, n_evaluations=count)
     return end
 
@@ -206,7 +216,8 @@ def _at_the_end_of_a_plateau(objective: PressObjective, end: PressOutcome, max_i
 def _at_zero_slope(objective: PressObjective, end: PressOutcome) -> tuple[PressOutcome, bool]:
     """An end moved to where the gradient is zero, and whether the criterion is nearly level there.
 
-    That matters where γ stands at the upper end of its range, or where the criterion is nearly level.
+    That matters where γ stands at the upper end of its range, or where the criterion is nearly level. An end so close
+    to where 1/γ is lost in rounding that no difference can be taken stays where it is.
     """
     box = search_box(objective, end.kernel)
     x = point_of(end.kernel, end.gamma, box)
@@ -219,7 +230,10 @@ def _at_zero_slope(objective: PressObjective, end: PressOutcome) -> tuple[PressO
         assert found.gradient is not None
         return found.gradient
 
-    moved, curvature = to_zero_slope(slope, x, box)
+    try:
+        moved, curvature = to_zero_slope(slope, x, box)
+    except NotPositiveSemidefiniteError:
+        return end, False
     level = curvature < _LEVEL * max(1.0, abs(end.evaluation.value))
     if not np.array_equal(moved, x):
         kernel, gamma = model_at(end.kernel, moved)

@@ -22,6 +22,7 @@ from ..base.typing import AnyArray, Array
 __all__ = ["Climb", "Stop", "at_edge", "climb", "climb_from_each", "to_zero_slope", "with_bar"]
 
 _WALL = 1e3  # nats
+_CLIFF, _BESIDE = 0.05, 1e-3  # nats that no slope explains, and the distance within which they are lost
 _INSIDE = 1e-3  # from an edge of the box, farther than the differences of gradients reach
 _DIFFERENCE, _NEAR = 1e-4, 1e-3  # their step, and the longest step of Newton
 _FEW, _NEWTON_STEPS = 12, 2  # coordinates for which the Hessian is worth its gradients
@@ -46,6 +47,10 @@ class Stop(NamedTuple):
     slope: float = 1e-5
     iterations: int = 15000
     evaluations: int = 15000
+
+
+class _AtCliff(Exception):
+    """Beside the best point so far the function falls off."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +89,11 @@ def climb(function: Callable[[Array], tuple[float, Array]], start: Array, bounds
     bounds : array of shape (P, 2)
     stop : Stop
     """
-    best = -np.inf
+    best, slope, top, count = -np.inf, 0.0, np.asarray(start), 0
 
     def cost(x: Array) -> tuple[float, Array]:
-        nonlocal best
+        nonlocal best, slope, top, count
+        count += 1
         try:
             value, gradient = function(x)
         except NotPositiveSemidefiniteError:
@@ -96,11 +102,19 @@ def climb(function: Callable[[Array], tuple[float, Array]], start: Array, bounds
             value = np.nan
         if np.isfinite(best) and not np.isfinite(value):
             return -best + _WALL, np.zeros_like(x)
-        best = max(best, value)
+        own = float(np.abs(gradient).sum())
+        if value > best:
+            best, slope, top = value, own, x.copy()
+        distance = float(np.abs(x - top).max(initial=0.0))
+        if distance < _BESIDE and best - value > _CLIFF + max(slope, own) * distance:
+            raise _AtCliff
         return -value, -gradient
 
     options = {"ftol": stop.gain, "gtol": stop.slope, "maxiter": stop.iterations, "maxfun": stop.evaluations}
-    end = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    try:
+        end = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    except _AtCliff:
+        return Climb(top, best, at_edge(top, bounds), count, False, "At a cliff of the function")
     x = np.asarray(end.x)
     return Climb(x, -float(end.fun), at_edge(x, bounds), int(end.nfev), bool(end.success), str(end.message))
 

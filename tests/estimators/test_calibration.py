@@ -13,6 +13,7 @@ from scipy.stats import binom, norm
 from bayes_lssvm import BayesianLSSVC
 from bayes_lssvm.estimators.grades import calibration_grades
 from bayes_lssvm.estimators.left_out import left_out_probabilities
+from bayes_lssvm.kernels import Polynomial
 from bayes_lssvm.levels.calibration import calibration
 from bayes_lssvm.levels.level1 import DualPosterior
 from bayes_lssvm.multiclass.decodings import couple_pairwise
@@ -63,6 +64,20 @@ def test_two_classes_equal_refits():
     np.testing.assert_allclose(found[:, 1], expected, atol=1e-9)
     np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-14)
     assert np.abs(found - model.predict_proba(X)).max() > 0.01  # leaving out is seen
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e-4])
+def test_kernels_of_large_values_equal_refits(scale):
+    """Labels that can be interpolated: γ ends far below 10⁵, and yet near rounding, where K(x, x) is 10⁷ or 10⁹."""
+    copies = [2, 2, 2, 2, 2, 1, 1]
+    X = np.repeat(np.random.default_rng(2).normal(size=(7, 3)), copies, axis=0)
+    y = np.repeat([0, 1, 0, 0, 1, 1, 0], copies)
+    model = BayesianLSSVC(Polynomial(2, scale), refine=False, prior="flat").fit(X, y)
+    assert model.gamma_ < 1e4
+    assert model.level3_.level2.status == "interpolation"
+    expected = expit([without(model, i) for i in range(len(X))])
+    np.testing.assert_allclose(left_out_probabilities(model, X, y)[:, 1], expected, atol=1e-9)
+    assert model.loo_map_.largest_variance == pytest.approx(1.0, abs=10.0)  # of labels ±1
 
 
 @pytest.mark.parametrize("names", [np.array([0, 1, 2]), np.array(["c", "a", "b"])])

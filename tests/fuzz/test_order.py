@@ -221,6 +221,10 @@ def test_order_has_no_say_where_labels_repeat(cases):
         1200280,  # γ at the upper end of its range: PRESS is too rough there to be minimised by its values
         1200362,  # PRESS nearly level in γ
         3000493,  # PRESS level in the scale of a polynomial, up to the end of its range
+        5000139,  # the same, where γ at this scale is lost in rounding at the other end of the range
+        5000159,  # no input was needed, and two could not be told apart
+        5000186,  # PRESS level in γ alone
+        5000215,  # a search that ends beside a cliff, where a member's γ becomes another one
     ],
 )
 def test_what_once_depended_on_order_or_units(seed):
@@ -234,6 +238,22 @@ def test_copies_are_pruned_as_if_there_were_no_rounding():
     assert max(found.values()) < 1.0, (what, found)
 
 
+@pytest.mark.filterwarnings("ignore::bayes_lssvm.NoSignalWarning")
+def test_the_end_of_the_range_of_gamma_is_named_where_there_is_no_signal_either():
+    case = problem(5000229)
+    with pytest.warns(InterpolationWarning, match="γ stands at the largest that was tried"):
+        model = case.make().fit(case.X, case.y)
+    assert model.press_.status == "no signal"
+    what, found = differences(5000229)
+    assert max(found.values()) < 1.0, (what, found)
+
+
+def test_left_out_outputs_of_a_kernel_of_large_values_do_not_depend_on_units():
+    """K(x, x) of 10⁷ at γ = 5e3: variances of left-out outputs were rounding, 1e-6 or 1e299 by the inputs' units."""
+    what, found = differences(5000116, labels_on_a_grid)
+    assert max(found.values()) < 1e-6, (what, found)
+
+
 @pytest.mark.filterwarnings("ignore:Stalled")
 @pytest.mark.parametrize(
     "seed",
@@ -241,6 +261,7 @@ def test_copies_are_pruned_as_if_there_were_no_rounding():
         1200116,  # γ at the end of its range
         7000098,  # γ within it, where rounding makes a minimum
         3000168,  # errors of a ten-thousandth
+        5000136,  # a polynomial's γ within its range, and far beyond what rounding allows at the end of its scale's
     ],
 )
 def test_a_criterion_of_rounded_errors_is_said_to_be_unreliable(seed):

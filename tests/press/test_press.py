@@ -16,12 +16,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayes_lssvm import LSSVC, BayesianLSSVC, NotPositiveSemidefiniteError
 from bayes_lssvm.base.errors import BayesLSSVMWarning, ConstantFeatureWarning, NoSignalWarning
+from bayes_lssvm.base.rounding import ROUNDING
 from bayes_lssvm.kernels import ARD, MLP, RBF, Linear, Polynomial
 from bayes_lssvm.levels.logistic_map import label_log_odds
 from bayes_lssvm.press import pruning
 from bayes_lssvm.press.criterion import CRITERIA, PressObjective, sensitivities
 from bayes_lssvm.press.derivative import press_derivative
-from bayes_lssvm.press.descent import PressStart, descend, fall_to_flat, starts
+from bayes_lssvm.press.descent import PressStart, descend, fall_to_flat, settled, starts
 from bayes_lssvm.press.evidence import determination, optimise_xi_zeta
 from bayes_lssvm.press.leave_one_out import LeaveOneOutSpectrum, leave_one_out
 from bayes_lssvm.press.pruning import descend_with_pruning, press_sensitivity
@@ -325,6 +326,48 @@ def test_selection_ends_at_a_minimum(name, criterion):
             assert near.value > found.value - 1e-9
     assert found.press == pytest.approx(float(found.leave_one_out(X, y).press), rel=1e-9)
     assert found.n_evaluations == sum(o.n_evaluations for o in found.outcomes)
+
+
+def test_an_end_beside_the_limit_of_rounding_is_settled():
+    """Targets without noise: the criterion falls up to where 1/γ is lost, and differences would step beyond."""
+    X = problem(14)[0][:, :1]
+    objective, kernel = PressObjective(X, X[:, 0] ** 2), Polynomial(2, 1e-3)
+    limit = 1.0 / (ROUNDING * float(kernel.diag(X).sum()))
+    end = descend(objective, PressStart(kernel, limit * (1.0 - 1e-9)))
+    assert end.gamma == pytest.approx(limit, rel=1e-8)
+    with pytest.raises(NotPositiveSemidefiniteError, match="lost in the rounding"):
+        objective.evaluate(end.kernel, end.gamma * 2.0**1e-4)
+    found = settled(objective, end)
+    assert found.evaluation.value <= end.evaluation.value
+
+
+def level_in_the_scale():
+    """A wide polynomial of nearly linear targets, whose criterion is as good as level, and a start with a large γ."""
+    X, y, _ = problem(14)
+    kernel = Polynomial(2, 4e4)
+    start = PressStart(kernel, 1e8 / float(kernel.diag(X).mean()))
+    return (X, X @ [1.0, 0.5, 0.0] + 1e-3 * y), start
+
+
+def test_a_level_criterion_is_followed_to_both_edges_of_a_kernel_whose_size_changes():
+    """From a scale of 10⁵ to one of 10⁻⁴ a polynomial's values grow by 10¹⁸: γ at one end is lost at the other."""
+    data, start = level_in_the_scale()
+    objective = PressObjective(*data)
+    end = descend(objective, start, max_iter=0)
+    assert settled(objective, end).evaluation.value <= end.evaluation.value
+
+
+def test_an_edge_where_the_kernel_is_no_inner_product_is_left_out():
+    class Indefinite(PressObjective):
+        def matrix(self, kernel, gamma):
+            if kernel.scale < 1e-3:
+                raise NotPositiveSemidefiniteError("no inner product here")
+            return super().matrix(kernel, gamma)
+
+    data, start = level_in_the_scale()
+    whole, part = PressObjective(*data), Indefinite(*data)
+    end = descend(part, start, max_iter=0)
+    assert settled(part, end).evaluation.value == pytest.approx(settled(whole, end).evaluation.value, rel=1e-9)
 
 
 def coded(n, d, seed):

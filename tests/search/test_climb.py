@@ -65,6 +65,36 @@ def test_a_line_search_turns_back_where_there_is_no_value(how):
     assert end.position[0] == pytest.approx(1.0, abs=1e-2)
 
 
+def cliff(x, falls=1.0):
+    """Uphill to x₀ = 1, a fall there and downhill beyond; a parabola along x₁."""
+    beyond = x[0] > 1.0
+    height = -abs(x[0] - 1.0) - (x[1] - 0.5) ** 2 - falls * beyond
+    return float(height), np.array([-1.0 if beyond else 1.0, -2.0 * (x[1] - 0.5)])
+
+
+@pytest.mark.parametrize("start", [(-0.93, 0.1), (-2.3, -1.7)])
+def test_a_climb_ends_beside_a_cliff_at_the_same_point_whatever_rounding_does(start):
+    rng = np.random.default_rng(0)
+    ends = []
+    for _ in range(5):
+        off = 1.0 + 1e-13 * rng.normal()
+        ends.append(climb(lambda x, off=off: cliff(x * off), np.array(start), BOX, TIGHT))
+    for end in ends:
+        assert 1.0 - 1e-3 < end.position[0] < 1.0
+        assert end.value == pytest.approx(cliff(end.position)[0], abs=1e-12)
+        assert not end.converged
+        assert "cliff" in end.message
+        assert end.n_evaluations == ends[0].n_evaluations < 60
+        np.testing.assert_allclose(end.position, ends[0].position, atol=1e-9)
+
+
+def test_a_steep_slope_and_a_small_step_are_no_cliffs():
+    small = climb(lambda x: cliff(x, 0.01), np.array([-1.0, 0.0]), BOX, TIGHT)
+    assert "cliff" not in small.message
+    steep = climb(lambda x: tuple(1e6 * part for part in hill(x)), np.array([0.9999, -2.0001]), BOX, TIGHT)
+    np.testing.assert_allclose(steep.position, [1.0, -2.0], atol=1e-8)
+
+
 def test_a_start_that_cannot_be_computed_is_an_error():
     def nothing(x):
         raise NotPositiveSemidefiniteError("no factor")

@@ -9,7 +9,14 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from bayes_lssvm import BayesianLSSVC, BayesianLSSVR, BayesLSSVMWarning, ConstantFeatureWarning, NoSignalWarning
+from bayes_lssvm import (
+    BayesianLSSVC,
+    BayesianLSSVR,
+    BayesLSSVMWarning,
+    ConstantFeatureWarning,
+    NoSignalWarning,
+    TiedOptimaWarning,
+)
 from bayes_lssvm.estimators.selector import EvidenceSelector
 from bayes_lssvm.kernels import ARD, RBF, Linear
 from bayes_lssvm.levels.level3 import evidence_of
@@ -334,6 +341,27 @@ def test_selector_keeps_one_input_where_none_matters():
             selector = EvidenceSelector(direction).fit(X, y)
         assert selector.path_.selected == ()
         assert selector.transform(X).shape == (40, 1)
+
+
+@pytest.mark.parametrize("seed", [39, 45, 104])
+def test_selector_keeps_the_same_input_in_any_order_where_none_can_be_told_apart(seed):
+    """Noise alone: all scales at the end of their range, so that relevances are equal."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(15, 3)), rng.permutation(np.arange(15) % 2)
+    kept = set()
+    for columns in ([0, 1, 2], [2, 0, 1], [2, 1, 0]):
+        with pytest.warns(NoSignalWarning):
+            selector = EvidenceSelector("ard").fit(X[:, columns], y)
+        kept |= {columns[i] for i in selector.selected_}
+    assert len(kept) == 1
+
+
+@pytest.mark.filterwarnings("ignore::bayes_lssvm.NoSignalWarning")
+@pytest.mark.parametrize("direction", ["backward", "forward", "stepwise", "ard"])
+def test_selector_names_inputs_that_can_be_swapped_where_it_keeps_one(direction):
+    X = np.repeat([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], 4, axis=0)
+    with pytest.warns(TiedOptimaWarning, match="columns 0, 1 of X are swapped"):
+        EvidenceSelector(direction).fit(X, np.tile([0.0, 1.0], 8))
 
 
 @pytest.mark.parametrize(
