@@ -319,6 +319,15 @@ def test_numbers_are_targets_as_they_are_where_kernels_are_maximised(comparison,
     assert integrated[0].best.log_evidence == pytest.approx(integrated[1].best.log_evidence, abs=1e-9)
 
 
+def test_several_classes_are_refused_where_kernels_are_maximised(ripley_standardised):
+    """Three classes are two problems by minimal output coding, and three one against one."""
+    X, _ = ripley_standardised
+    labels = np.array(["a", "b", "c"])[np.arange(len(X)) % 3]
+    for coding in ("moc", "ovo"):
+        with pytest.raises(ValueError, match="for two classes, and there are 3"):
+            maximised(X, labels, KERNELS, refine=False, coding=coding)
+
+
 def test_bayes_factors_are_antisymmetric_and_transitive(comparison):
     B = comparison.log_bayes_factors
     np.testing.assert_array_equal(B, -B.T)
