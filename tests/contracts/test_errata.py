@@ -350,7 +350,8 @@ def test_erratum_paper_4_variance_of_a_class_error_needs_the_block_of_the_invers
     h12, h22 = ZETA * case.X.sum(axis=0), ZETA * case.n
     hessian = np.block([[h11, h12[:, None]], [h12[None, :], np.array([[h22]])]])
     draws = np.linalg.solve(np.linalg.cholesky(hessian).T, np.random.default_rng(0).standard_normal((4, 200_000)))
-    for centre, moments in zip((case.m_plus, case.m_minus), case.centres.moments(case.posterior, case.new), strict=True):
+    of_classes = case.centres.moments(case.posterior, case.new)
+    for centre, moments in zip((case.m_plus, case.m_minus), of_classes, strict=True):
         off = case.new - centre
         held, averaged = (
             np.einsum("ij,jk,ik->i", off, np.linalg.inv(block), off) for block in (h11, h11 - np.outer(h12, h12) / h22)

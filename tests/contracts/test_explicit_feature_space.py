@@ -126,7 +126,7 @@ def test_moments_about_the_class_centres(space, dual, new_points):
 
 
 def test_determinant_of_the_hessian(space):
-    """Appendix B: det H = Nζ μ^(n_f − N_eff) Π(μ + ζλ_i), with the library's eigenvalues and rank, and in the primal."""
+    """Appendix B: det H = Nζ μ^(n_f − N_eff) Π(μ + ζλ_i), by eigenvalues and rank, and in the primal space."""
     rank = space.spectrum.rank
     nonzero = space.spectrum.eigenvalues[-rank:]
     assert rank == len(space.centred_eigenvalues) <= min(space.n - 1, space.n_f)
