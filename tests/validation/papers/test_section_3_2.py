@@ -207,3 +207,20 @@ def test_a_process_is_left_out_for_many_rows(monkeypatch, toy):
     assert section_3_2.PROCESS not in values
     fewer = replace(toy, cells=(replace(toy.cells[0], values={"read_outs": values}), toy.cells[1]))
     assert section_3_2.PROCESS not in compared(fewer, "log_score")["cra"]
+
+
+def test_rows_that_repeat_are_counted_where_there_are_many(monkeypatch, toy):
+    """Sixty rows of nine distinct inputs: with a limit of thirty rows the process is that of all sixty."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(90, 2)) - 1.0
+    y = np.where(X[:, 0] + X[:, 1] + rng.normal(size=90) > 0.0, 1.0, -1.0)
+    monkeypatch.setattr(section_3_2, "part", lambda *_: (X[:60], y[:60], X[60:], y[60:]))
+    scores = []
+    for limit in (1000, 30):
+        monkeypatch.setattr(section_3_2, "GP_ROWS", limit)
+        scores.append(STUDY.compute(toy.cells[0].cell, None).values["read_outs"][section_3_2.PROCESS])
+    assert scores[1] == pytest.approx(scores[0], rel=1e-4)
+    rows, labels, counts = section_3_2.distinct(X[:60], y[:60])
+    assert len(labels) == len(counts) <= 18
+    assert counts @ (labels > 0.0) == np.sum(y[:60] > 0.0)
+    assert np.allclose(counts @ rows, X[:60].sum(axis=0))
