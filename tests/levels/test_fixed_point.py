@@ -63,7 +63,7 @@ def test_cheap_and_cheerful_without_an_eigendecomposition(ripley_standardised):
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 def test_iterations_that_run_away_end_where_gamma_has_left_its_range(scale):
-    """Labels by chance have no mode (MacKay: γ → 0); without γ_eff γ grows without end. The units of K do not matter."""
+    """Labels by chance have no mode (MacKay: γ → 0); without γ_eff γ grows without end. Units do not matter."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 2)), rng.permutation(np.repeat([-1.0, 1.0], 20))
     spectrum = CentredSpectrum.from_kernel_matrix(scale * RBF(1.5)(X), y)
