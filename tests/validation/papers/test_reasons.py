@@ -128,7 +128,7 @@ def test_a_shorter_search_has_the_errors_of_paper_1(cells):
 
 
 def test_the_order_of_classes_does_not_account_for_led(cells):
-    """All drawn orders are below the paper's figures of minimal output coding; with an RBF kernel they are close together."""
+    """All drawn orders are below the paper's figures of minimal output coding, those of RBF members close together."""
     for kernel, decoding, least, most in (("linear", "hamming", 27.0, 50.5), ("rbf", "hamming", 62.5, 66.5)):
         drawn: dict[str, list[float]] = {}
         for key, values in cells["paper2-table3"].items():
