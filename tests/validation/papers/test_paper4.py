@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from bayes_lssvm.linalg.spectrum import TridiagonalReduction
 from reports.frame.html import as_html, draw
 from reports.pages import paper4_dax as dax_page
 from reports.pages import paper4_ovarian as ovarian_page
+from reports.pages.paper4_ovarian import sentences as ovarian_sentences
 from validation.harness import run, splits
 from validation.papers.paper4 import ovarian as paper4_ovarian
 from validation.papers.paper4.dax import COLUMNS, trading
@@ -370,6 +372,23 @@ def test_profits_of_blocks_add_up(toy):
     for name, own in found.items():
         scores = shown.entry(name, COLUMNS[2]).scores
         assert sum(scores) * 10 / 250 == pytest.approx(own.after_costs.sum())
+
+
+def test_the_page_says_how_often_a_stepwise_search_selects_otherwise(toy):
+    """Facts by hand: one randomisation of two takes an input back and ends elsewhere."""
+    result = toy["paper4-ovarian"]
+    cell = result["wbc.00"]
+    forward = cell.values["facts"]["selected"]
+    best = max(step["log_evidence"] for step in cell.values["facts"]["path"])
+    assert cell.values["facts"]["stepwise"]["log_evidence"] >= best - 1e-9
+
+    def with_stepwise(selected, taken_back):
+        facts = {**cell.values["facts"], "stepwise": {"selected": selected, "taken_back": taken_back}}
+        return replace(cell, values={**cell.values, "facts": facts})
+
+    changed = replace(result, cells=(with_stepwise(forward[::-1], 0), with_stepwise(forward[1:], 1)))
+    said = ovarian_sentences.stepwise(changed, ["wbc"])
+    assert said.endswith("forward search: Wisconsin breast cancer 1 of 2 (an input is taken back in 1).")
 
 
 def test_pages_are_drawn(toy):
