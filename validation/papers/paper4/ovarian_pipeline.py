@@ -60,7 +60,7 @@ def design(X_train: Array, y_train: Array, seed: int) -> Design:
     """All models from inputs of shape (N, d) and labels ±1 of shape (N,)."""
     scale = Standardiser.fit(X_train)
     X = scale(X_train)
-    path = forward_selection(X, y_train, kernel="rbf", seed=seed, progress=False)
+    path, stepwise = both_searches(X, y_train, seed)
     inputs = list(path.selected) or list(range(X.shape[1]))  # nothing selected: all of them, which the facts tell
     everything = list(range(X.shape[1]))
     kernel = path.chosen.kernel or "rbf"  # its width is at the largest evidence already
@@ -86,18 +86,25 @@ def design(X_train: Array, y_train: Array, seed: int) -> Design:
         }
 
     facts = _facts(path, X, {name: model for name, (_, model) in fitted.items()})
-    return Design(predict, {**facts, "stepwise": stepwise(X, y_train, seed)})
+    return Design(predict, {**facts, "stepwise": stepwise})
 
 
-def stepwise(X: Array, y: Array, seed: int) -> dict[str, Any]:
-    """Inputs that a stepwise search selects, their evidence, and how often it took one back."""
+def both_searches(X: Array, y: Array, seed: int) -> tuple[SelectionPath, dict[str, Any]]:
+    """The forward search, and of the stepwise one what it selects, its evidence, and how many inputs it took back.
+
+    They are one path as long as adding an input is better than taking one back, so that the forward search is made
+    separately only where it is not.
+    """
     path = stepwise_selection(X, y, kernel="rbf", seed=seed, progress=False)
     sizes = [len(step.inputs) for step in path.steps]
-    return {
+    found = {
         "selected": list(path.selected),
         "log_evidence": path.chosen.log_evidence,
-        "taken_back": int(np.sum(np.diff(sizes) < 0)),
+        "taken_back": int(np.sum(np.diff(sizes[: path.best + 1]) < 0)),
     }
+    if np.all(np.diff(sizes) > 0):
+        return path, found
+    return forward_selection(X, y, kernel="rbf", seed=seed, progress=False), found
 
 
 def _logistic(X: Array, y: Array) -> LogisticRegression:
