@@ -8,6 +8,9 @@ All sites move at once, so that a sweep is one Cholesky factor and one triangula
 circles where rows are alike; Anderson's mixing (Walker and Ni 2011) of the last sweeps goes to the fixed point. What is
 a fixed point does not depend on the way to it: tests/validation/test_expectation_propagation.py has GPy's, which visits
 site after site.
+
+Rows with the same input and label have the same site at the fixed point. Where `counts` says how often each row stands
+for others, K is that of the distinct ones, and r sites of a row pull on its f together, with precision rs and shift rν.
 """
 
 from __future__ import annotations
@@ -29,7 +32,10 @@ _MOST_SWEEPS = 500
 
 
 class Sites(NamedTuple):
-    """Gaussian factors in place of the likelihood's: precisions s ≥ 0 and shifts ν, each of shape (N,)."""
+    """Gaussian factors in place of the likelihood's: precisions s ≥ 0 and shifts ν, each of shape (N,).
+
+    Of a row that stands for several, the sums over them.
+    """
 
     precision: Array
     shift: Array
@@ -98,7 +104,7 @@ class Approximation(NamedTuple):
 
 
 def expectation_propagation(
-    K: Array, y: Array, *, start: Sites | None = None, tolerance: float = 1e-8
+    K: Array, y: Array, *, counts: Array | None = None, start: Sites | None = None, tolerance: float = 1e-8
 ) -> Approximation:
     """The fixed point of expectation propagation.
 
@@ -108,24 +114,26 @@ def expectation_propagation(
         Covariance of f at the training points.
     y : array of shape (N,)
         Labels ±1.
+    counts : array of shape (N,), optional
+        How many rows with the same input and label each stands for; one by default.
     start : Sites, optional
         Those of a covariance that is near; none by default.
     tolerance : float
         Largest move of a site in a sweep, in posterior standard deviations of f.
     """
-    n = len(y)
-    at = np.zeros(2 * n) if start is None else np.concatenate(start)
+    n, r = len(y), np.ones(len(y)) if counts is None else counts
+    at = np.zeros(2 * n) if start is None else np.concatenate([start.precision / r, start.shift / r])
     mixing = _Mixing()
     for sweep in range(1, _MOST_SWEEPS + 1):
-        sites = Sites(at[:n], at[n:])
+        single, sites = Sites(at[:n], at[n:]), Sites(r * at[:n], r * at[n:])
         marginals = _marginals(K, sites)
-        cavities = _cavities(marginals, sites, y)
+        cavities = _cavities(marginals, single, y)
         move = np.concatenate(_matched(cavities, y)) - at
         sd = np.sqrt(marginals.variance)
         moved = max(float(np.max(np.abs(move[:n]) * sd**2)), float(np.max(np.abs(move[n:]) * sd)))
         if moved <= tolerance:
             weights = sites.shift - _pulled(K, sites, marginals.factor)
-            value = _log_evidence(sites, marginals, cavities)
+            value = _log_evidence(single, marginals, cavities, r)
             return Approximation(sites, marginals.factor, weights, value, sweep)
         mixed = mixing(at, move)
         at = mixed if np.all(mixed[:n] >= 0.0) else at + move
@@ -172,18 +180,17 @@ def _matched(cavities: _Cavities, y: Array) -> Sites:
     return Sites(second / left, (first + cavities.mean * second) / left)
 
 
-def _log_evidence(sites: Sites, marginals: _Marginals, cavities: _Cavities) -> float:
+def _log_evidence(single: Sites, marginals: _Marginals, cavities: _Cavities, counts: Array) -> float:
     """Eq 3.65 of Rasmussen and Williams in the form of its eqs 3.73 and 3.74, which no small s breaks."""
-    s, nu = sites
+    s, nu = single
     together = 1.0 / (s + 1.0 / cavities.variance)
     terms = (
         log_ndtr(cavities.z)
         + 0.5 * np.log1p(s * cavities.variance)
-        - np.log(np.diag(marginals.factor))
         + 0.5 * nu * (marginals.mean - nu * together)
         + 0.5 * cavities.mean / cavities.variance * (s * cavities.mean - 2.0 * nu) * together
     )
-    return float(np.sum(terms))
+    return float(np.sum(counts * terms - np.log(np.diag(marginals.factor))))
 
 
 class _Mixing:

@@ -19,6 +19,7 @@ from ..levels.moderation import Discriminant, cost_log_odds, discriminant, proba
 from ..press.leave_one_out import leave_one_out
 from .common import ClassPrior, ModeratedClassifier, check_moderation, resolve_costs
 from .evidence import EvidenceLSSVM, Prior
+from .outliers import Outliers, outliers_of
 from .updates import add_rows
 
 _FREE = 1e5  # γ up to which the posterior gives leave-one-out outputs to eight digits, for a kernel of size one
@@ -176,6 +177,22 @@ class BinaryLSSVC(ModeratedClassifier, EvidenceLSSVM):
         if self._weightless:
             return np.full(len(self.y_fit_), np.log(self.training_frequencies_[1] / self.training_frequencies_[0]))
         return self.loo_map_.log_odds(*self._left_out_moments(self.y_fit_))
+
+    def outliers(self, *, chance: float = 0.05) -> Outliers:
+        """Training rows whose label the model of the others does not expect: labels that may be wrong; two classes.
+
+        By leave-one-out errors about the targets −1 and +1 (2.12), of which those on the side of the other class count.
+
+        Parameters
+        ----------
+        chance : float
+            Of naming any row at all where errors are Gaussian: a row is named if N times the probability of so large an
+            error is below it.
+        """
+        self._require_one_target("outliers", "use members_[i].outliers()")
+        left = leave_one_out(self.kernel_(self.X_fit_), self.y_fit_, self.gamma_, mu=self.mu_, weights=self.weights_)
+        own = np.ones(len(self.y_fit_)) if self.weights_ is None else self.weights_
+        return outliers_of(left, 1.0 / (self.zeta_ * own), own, chance, labels=True)
 
     def predict_proba(self, X: Any, *, class_prior: ClassPrior = None) -> Array:
         """P(y | x) for each row of X, in the order of `classes_`, of shape (n, 2) (3.17)."""

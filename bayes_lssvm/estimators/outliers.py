@@ -3,7 +3,8 @@
 The error of row i by the model of the others, in units of its standard deviation, is z_i = r_i/√(v_i + s_i²), with the
 variance v_i of the function without the row and the noise s_i² of a row of its weight. A row is named where N times the
 probability of so large an error, were the noise Gaussian, is below a chance. Its support value α_i = γw_i e_i says how
-hard it pulls: without robust noise an outlier has the largest, with it hardly any.
+hard it pulls: without robust noise an outlier has the largest, with it hardly any. Labels are targets ±1 (2.12), and an
+error beyond the own one is no fault: of labels only rows on the side of the other class are named, where y_iα_i > 0.
 """
 
 from __future__ import annotations
@@ -86,12 +87,16 @@ class Outliers:
         return ax
 
 
-def outliers_of(left: LeaveOneOut, noise: Array, weights: Array, chance: float) -> Outliers:
-    """Rows of a model by its leave-one-out errors, noise variances and relative precisions, of shape (N,) each."""
+def outliers_of(left: LeaveOneOut, noise: Array, weights: Array, chance: float, *, labels: bool = False) -> Outliers:
+    """Rows of a model by its leave-one-out errors, noise variances and relative precisions, of shape (N,) each.
+
+    Targets that are `labels` ±1 may be exceeded.
+    """
     if not 0.0 < chance < 1.0:
         raise ValueError(f"chance must lie between 0 and 1, got {chance!r}.")
     deviations = left.residuals / np.sqrt(left.latent_variances + noise)
-    unlikely = 2.0 * ndtr(-np.abs(deviations)) * len(deviations) < chance
-    order = np.argsort(-np.abs(deviations), kind="stable")
+    away, tails = (left.targets * deviations, 1.0) if labels else (np.abs(deviations), 2.0)
+    unlikely = tails * ndtr(-away) * len(deviations) < chance
+    order = np.argsort(-away, kind="stable")
     rows = order[unlikely[order]]
     return Outliers(rows, deviations, left.targets, left.predictions, left.alpha, weights, chance)

@@ -36,7 +36,7 @@ METHODS = (
     "“library” is the map that `BayesianLSSVC` has by default.",
     "(1 + z)/2 is kept at least 1/(N + 2) away from 0 and 1. Densities are Gaussian kernel estimates with Scott's "
     "width. The bias is moved to where most left-out labels are right. The Gaussian process is fitted by expectation "
-    f"propagation, up to {GP_ROWS} training rows.",
+    f"propagation, to distinct rows with their counts where there are more than {GP_ROWS} training rows.",
     "The gain is the read-out's score minus the moderated output's, signed so that positive is better. Within a set "
     "its error is over randomisations, which share rows, so that errors for new data are larger; over sets it is the "
     "standard error of the sets' mean gains.",

@@ -344,6 +344,24 @@ def test_erratum_paper_2_eq_12_has_a_minus_in_its_fifth_term(case):
     np.testing.assert_allclose(case.posterior.latent_variance(case.new), truth, atol=1e-9)
 
 
+def test_erratum_paper_4_variance_of_a_class_error_needs_the_block_of_the_inverse(case):
+    """e_• = wᵀ(φ(x) − m̂_•): with H11⁻¹, the covariance of w for a known bias, its variance is too small."""
+    h11 = MU * np.eye(3) + ZETA * case.X.T @ case.X
+    h12, h22 = ZETA * case.X.sum(axis=0), ZETA * case.n
+    hessian = np.block([[h11, h12[:, None]], [h12[None, :], np.array([[h22]])]])
+    draws = np.linalg.solve(np.linalg.cholesky(hessian).T, np.random.default_rng(0).standard_normal((4, 200_000)))
+    of_classes = case.centres.moments(case.posterior, case.new)
+    for centre, moments in zip((case.m_plus, case.m_minus), of_classes, strict=True):
+        off = case.new - centre
+        held, averaged = (
+            np.einsum("ij,jk,ik->i", off, np.linalg.inv(block), off) for block in (h11, h11 - np.outer(h12, h12) / h22)
+        )
+        np.testing.assert_allclose(moments.variance, averaged, rtol=1e-10)
+        np.testing.assert_allclose(moments.variance, np.var(off @ draws[:3], axis=1), rtol=0.02)
+        assert np.all(held < averaged)
+        assert np.max(averaged / held) > 1.1
+
+
 def test_erratum_papers_0_and_2_have_different_moderated_outputs(case):
     """3.8–3.17 centres on the projected class means with ζ_*, paper 2's eq 11 on the targets ±1 with ζ."""
     outputs = {

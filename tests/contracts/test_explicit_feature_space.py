@@ -126,7 +126,7 @@ def test_moments_about_the_class_centres(space, dual, new_points):
 
 
 def test_determinant_of_the_hessian(space):
-    """Appendix B: det H = Nζ μ^(n_f − N_eff) Π(μ + ζλ_i), with the library's eigenvalues and rank."""
+    """Appendix B: det H = Nζ μ^(n_f − N_eff) Π(μ + ζλ_i), by eigenvalues and rank, and in the primal space."""
     rank = space.spectrum.rank
     nonzero = space.spectrum.eigenvalues[-rank:]
     assert rank == len(space.centred_eigenvalues) <= min(space.n - 1, space.n_f)
@@ -135,7 +135,10 @@ def test_determinant_of_the_hessian(space):
         + (space.n_f - rank) * np.log(space.mu)
         + np.log(space.mu + space.zeta * nonzero).sum()
     )
-    close(by_eigenvalues, np.linalg.slogdet(space.hessian)[1])
+    by_hessian = np.linalg.slogdet(space.hessian)[1]
+    close(by_eigenvalues, by_hessian)
+    primal = PrimalPosterior.fit(space.phi, space.y, mu=space.mu, zeta=space.zeta)
+    close(primal.log_det_hessian, by_hessian)
 
 
 def test_weight_and_error_terms(space, reduction):

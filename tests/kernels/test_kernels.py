@@ -808,6 +808,20 @@ def test_every_parameter_has_a_proper_default_prior(kernel, points):
     assert (prior[:, 1] > 0.0).all()
 
 
+@pytest.mark.parametrize("d", [1, 4, 9])
+def test_medians_of_default_priors_suit_standardised_inputs(d):
+    """Rows are √(2d) apart: twice σ² in squares, two widths of Matérn's kernel; xᵀx is d. One width is known better."""
+    for kernel, median, sd in (
+        (RBF(0.3), d**0.5, 1.0),
+        (ARD((0.3,) * d), d**0.5, 3.0),
+        (Matern(0.3), (0.5 * d) ** 0.5, 1.0),
+        (Polynomial(2, 0.3), d, 3.0),
+    ):
+        prior = kernel.log_prior(np.zeros((3, d)))
+        np.testing.assert_allclose(np.exp(prior[:, 0]), median, rtol=1e-12)
+        np.testing.assert_array_equal(prior[:, 1], sd)
+
+
 def test_a_search_of_the_period_starts_near_every_one_that_the_inputs_can_show():
     X = np.linspace(-1.7, 1.7, 60)[:, None]
     periods = np.exp(Periodic().starting_points(X)[1:, 1])

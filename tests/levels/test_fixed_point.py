@@ -59,3 +59,20 @@ def test_cheap_and_cheerful_without_an_eigendecomposition(ripley_standardised):
         np.testing.assert_allclose(found[:2], expected[:2], rtol=1e-7)
     linear = TridiagonalReduction.from_kernel_matrix(Linear()(X), y)
     assert linear.rank == 2
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_iterations_that_run_away_end_where_gamma_has_left_its_range(scale):
+    """Labels by chance have no mode (MacKay: γ → 0); without γ_eff γ grows without end. Units do not matter."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), rng.permutation(np.repeat([-1.0, 1.0], 20))
+    spectrum = CentredSpectrum.from_kernel_matrix(scale * RBF(1.5)(X), y)
+    for iterate, options, ended in (
+        (mackay_fixed_point, {}, lambda gamma: gamma * spectrum.lambda_max < 1e-8),
+        (cheap_and_cheerful, {"n_parameters": 1}, lambda gamma: gamma > spectrum.gamma_max),
+    ):
+        end = iterate(spectrum, mu=scale, **options)
+        before = iterate(spectrum, mu=scale, max_iter=end.iterations - 1, **options)
+        assert not end.converged
+        assert 10 < end.iterations < 30
+        assert [ended(found.zeta / found.mu) for found in (before, end)] == [False, True]

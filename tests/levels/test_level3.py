@@ -299,6 +299,35 @@ def comparison(ripley_standardised):
     return maximised(*ripley_standardised, KERNELS, refine=False)
 
 
+def test_numbers_are_targets_as_they_are_where_kernels_are_maximised(comparison, ripley_standardised):
+    """As in the papers, unless they are called labels; text is labels in any case, and an integral looks at y."""
+    X, y = ripley_standardised
+    twice = {c.kernel: c.log_evidence - (len(y) - 1) * np.log(2.0) for c in comparison}  # the density of 2y
+    for labels, task, expected in (
+        (2.0 * y, "auto", twice),
+        (2 * y.astype(int), "auto", twice),
+        (2.0 * y, "regression", twice),
+        (2.0 * y, "classification", {c.kernel: c.log_evidence for c in comparison}),
+        (np.where(y > 0.0, "yes", "no"), "auto", {c.kernel: c.log_evidence for c in comparison}),
+    ):
+        found = maximised(X, labels, KERNELS, refine=False, task=task)
+        assert {c.kernel: c.log_evidence for c in found} == pytest.approx(expected, abs=1e-6)
+    integrated = [
+        compare(X[::6], scale * y[::6], [RBF(1.3)], refine=False, task=task, tolerance=1e-3, progress=False)
+        for scale, task in ((2.0, "auto"), (1.0, "classification"))
+    ]
+    assert integrated[0].best.log_evidence == pytest.approx(integrated[1].best.log_evidence, abs=1e-9)
+
+
+def test_several_classes_are_refused_where_kernels_are_maximised(ripley_standardised):
+    """Three classes are two problems by minimal output coding, and three one against one."""
+    X, _ = ripley_standardised
+    labels = np.array(["a", "b", "c"])[np.arange(len(X)) % 3]
+    for coding in ("moc", "ovo"):
+        with pytest.raises(ValueError, match="for two classes, and there are 3"):
+            maximised(X, labels, KERNELS, refine=False, coding=coding)
+
+
 def test_bayes_factors_are_antisymmetric_and_transitive(comparison):
     B = comparison.log_bayes_factors
     np.testing.assert_array_equal(B, -B.T)

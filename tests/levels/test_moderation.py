@@ -378,3 +378,22 @@ def test_ripley_with_an_unbalanced_test_set(case_study, ripley):
 def test_target_log_odds_are_odd_and_proportional_to_z():
     z = np.array([-3.0, 0.0, 0.2, 3.0])
     np.testing.assert_allclose(target_log_odds(z, np.full(4, 0.5), 2.0), 2 * z, rtol=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.06, 0.2])
+def test_where_labels_err_at_random_normal_densities_are_too_sure(share):
+    """Two inputs, at each of which a share ε of labels is wrong: outputs have two values, and no normal density.
+
+    In the limit of many rows the class centres are ±(1 − 2ε)² and the variance about them is 4ε(1 − ε)(1 − 2ε)², so
+    that 3.17 gives log odds of (1 − 2ε)/(2ε(1 − ε)) where log((1 − ε)/ε) is right. The map of leave-one-out outputs is.
+    """
+    side = np.repeat([1.0, -1.0], 500)
+    wrong = np.tile(np.arange(500) < round(500 * share), 2)
+    X, y = side[:, None], np.where(wrong, -side, side)
+    model = BayesianLSSVC("linear", prior="flat", moderation="class", standardise=False).fit(X, y)
+    (odds,) = model.decision_function([[1.0]])
+    assert odds == pytest.approx((1.0 - 2.0 * share) / (2.0 * share * (1.0 - share)), rel=0.02)
+    right = np.log((1.0 - share) / share)
+    assert odds > 1.3 * right
+    (mapped,) = model.set_params(moderation="loo").decision_function([[1.0]])
+    assert mapped == pytest.approx(right, rel=0.02)

@@ -255,3 +255,15 @@ def test_ripples_of_rounding_are_no_modes():
     for depth, some in ((1e-13, False), (1e-9, True)):
         (found,) = _interior_modes(spectrum, grid, (100.0 + 100.0 * depth * ripples)[:, None])
         assert bool(found) == some
+
+
+def test_where_the_slope_of_j4_changes_no_sign_the_grids_minimum_is_taken():
+    """A minimum of the costs that the derivative does not know of, as on a cost that is flat to rounding."""
+    X, y = problem(2, 12)
+    spectrum = CentredSpectrum.from_kernel_matrix(RBF(1.0)(X), y)
+    grid = np.array([-9.0, -8.0, -7.5, -6.0])  # far below the mode, where J4 falls all the way
+    costs = np.array([1.0, 1.0, 0.5, 2.0])
+    assert np.all(np.diff(j4(spectrum, np.exp(grid))) < 0.0)
+    ((mode,),) = _interior_modes(spectrum, grid, costs[:, None])
+    assert np.log(mode.gamma) == pytest.approx(-7.5)
+    assert mode.j4 == pytest.approx(float(j4(spectrum, np.exp(grid))[2]))

@@ -283,6 +283,17 @@ def test_evidence_updates_are_a_stationary_point_of_the_evidence():
     assert abs(np.log(printed / found.xi)) > 0.01
 
 
+@pytest.mark.parametrize("tolerance", [0.5, 0.01])
+def test_evidence_updates_go_on_until_neither_xi_nor_zeta_moves(tolerance):
+    """ζ settles first: in the second update ξ still moves by four per cent and ζ by one in a thousand."""
+    objective, start = PressObjective(*planted(80, 3), "press-br"), (ARD((1.0,) * 3), 10.0)
+    found = optimise_xi_zeta(objective, *start, tolerance=tolerance)
+    with pytest.warns(ConvergenceWarning, match="have not converged"):
+        before = optimise_xi_zeta(objective, *start, tolerance=1e-12, max_iter=found.n_iterations - 1)
+    moved = np.abs(np.log([found.xi / before.xi, found.zeta / before.zeta]))
+    assert 0.0 < moved.max() < tolerance
+
+
 def test_evidence_updates_say_when_they_do_not_settle():
     X, y = planted(80, 3)
     objective = PressObjective(X, y, "press-br")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
@@ -12,6 +14,7 @@ from bayes_lssvm.levels.level2 import log_evidence
 from bayes_lssvm.levels.level3 import evidence_of
 from bayes_lssvm.levels.objective import Objective
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
+from bayes_lssvm.search import refinement
 from bayes_lssvm.search.refinement import refine
 
 WIDTHS = (3.0, 3.0)
@@ -126,6 +129,21 @@ def test_ripley_optimum_is_found_from_any_start(start, occam, sigma, ripley_stan
     assert found.converged
     assert found.at_bound == ()
     assert found.value == found.optima[0].value
+
+
+@pytest.mark.parametrize("stopped", [0, 1])
+def test_a_search_has_converged_where_every_climb_has(stopped, curve, monkeypatch):
+    whole = refinement._climbs
+
+    def climbs(*given):
+        ends = whole(*given)
+        assert len(ends) > 1
+        return [replace(end, converged=False) if k == stopped else end for k, end in enumerate(ends)]
+
+    kernel = ARD((1.0, 2.5))
+    assert refine(kernel, *curve).converged
+    monkeypatch.setattr(refinement, "_climbs", climbs)
+    assert not refine(kernel, *curve).converged
 
 
 @pytest.mark.parametrize("occam", [True, False])

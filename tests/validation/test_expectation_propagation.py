@@ -15,6 +15,7 @@ from bayes_lssvm import datasets
 from bayes_lssvm.base.errors import NotPositiveSemidefiniteError
 from validation import expectation_propagation as ep
 from validation.expectation_propagation import expectation_propagation
+from validation.papers.paper0.section_3_2 import distinct
 
 
 def covariance(X, Z, variance, width):
@@ -127,3 +128,25 @@ def test_it_is_gpys(overlapping, variance, width):
     mean, spread = ours.latent(covariance(new, X, variance, width), np.full(len(new), variance))
     assert np.allclose(ndtr(mean / np.sqrt(1.0 + spread)), np.asarray(theirs.predict(new)[0])[:, 0], atol=1e-6)
     assert (ours.slope() * K).sum() == pytest.approx(variance * float(theirs.kern.variance.gradient[0]), abs=1e-5)
+
+
+def test_rows_that_repeat_may_be_counted():
+    """Titanic: the evidence, its slope and predictions are those of all rows; a start near by leads to the same."""
+    X, y = datasets.load("tit").Xy
+    X, y = X[::18], np.where(y == y[0], 1.0, -1.0)[::18]
+    rows, labels, counts = distinct(X, y)
+    assert len(labels) < len(y) / 4
+    assert counts.sum() == len(y)
+    for variance, width in ((1.0, 1.4), (60.0, 1.0)):
+        K = covariance(X, X, variance, width)
+        whole = expectation_propagation(K, y, tolerance=1e-10)
+        few = covariance(rows, rows, variance, width)
+        counted = expectation_propagation(few, labels, counts=counts, tolerance=1e-10)
+        assert counted.log_evidence == pytest.approx(whole.log_evidence, abs=1e-7)
+        assert (counted.slope() * few).sum() == pytest.approx((whole.slope() * K).sum(), abs=1e-6)
+        for new in (rows, rows + 0.3):
+            found = counted.latent(covariance(new, rows, variance, width), np.full(len(new), variance))
+            expected = whole.latent(covariance(new, X, variance, width), np.full(len(new), variance))
+            assert np.allclose(found, expected, atol=1e-6)
+        again = expectation_propagation(few, labels, counts=counts, start=counted.sites)
+        assert again.sweeps == 1

@@ -13,8 +13,8 @@ SPLICE = f"{_TESTS}/test_paper1.py::test_on_splice_the_papers_errors_are_those_o
 _WHY: dict[tuple[str, str, str], Reason] = {
     ("paper0-table1", "snr", ""): Reason(
         "A linear kernel, which is the limit of wide RBF kernels, has about 77 % here, and all of the paper's columns "
-        "have 76 to 79 %. At σ ≈ √d the evidence is some 25 nats higher and the accuracy 87 %. The paper's candidate "
-        "widths seem to have been too wide for 60 inputs.",
+        "have 76 to 79 %. At σ ≈ √d the evidence is some 25 nats higher and the accuracy 87 %. Whether the paper's "
+        "candidate widths, which it does not print, were too wide for 60 inputs is not known.",
         f"{_TESTS}/test_paper0.py::test_on_sonar_a_linear_kernel_has_the_papers_accuracy",
     ),
     ("paper1-table2", "splice", "ARD LSSVM"): Reason(

@@ -21,7 +21,7 @@ from validation.papers.paper4.ovarian_published import N_TEST, N_TRAIN, RANDOMIS
 from validation.papers.paper4.roc import CUT_OFFS
 
 from .figures import roc_picture
-from .sentences import answer, corner, each, findings, mean, signed
+from .sentences import answer, corner, each, findings, mean, signed, stepwise
 
 INTRODUCTION = (
     "Paper 4 (Suykens, lecture 7) predicts whether ovarian tumours are malignant: inputs are chosen forward by the "
@@ -52,7 +52,11 @@ def page(result: StudyResult) -> Page:
         raise ValueError("None of the cells of paper 4's ovarian pipeline was computed, so there is nothing to show.")
     sections = (
         Section("Differences of AUC", tables=(difference_table(result, sets),)),
-        Section("Which inputs", corner(result, sets), (selection_table(result, sets), design_table(result, sets))),
+        Section(
+            "Which inputs",
+            (*corner(result, sets), stepwise(result, sets)),
+            (selection_table(result, sets), design_table(result, sets)),
+        ),
         Section("What pruning costs", tables=(pruning_table(result, sets),)),
     )
     return Page(

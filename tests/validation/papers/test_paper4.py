@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +15,11 @@ from bayes_lssvm.kernels import RBF
 from bayes_lssvm.levels.level2 import log_evidence
 from bayes_lssvm.levels.solvers import solve_cholesky
 from bayes_lssvm.linalg.spectrum import TridiagonalReduction
+from bayes_lssvm.selection.inputs import forward_selection, stepwise_selection
 from reports.frame.html import as_html, draw
 from reports.pages import paper4_dax as dax_page
 from reports.pages import paper4_ovarian as ovarian_page
+from reports.pages.paper4_ovarian import sentences as ovarian_sentences
 from validation.harness import run, splits
 from validation.papers.paper4 import ovarian as paper4_ovarian
 from validation.papers.paper4.dax import COLUMNS, trading
@@ -26,7 +29,7 @@ from validation.papers.paper4.dax_models import MODELS, forecast_block
 from validation.papers.paper4.dax_series import DAX, activity, all_lags, inputs_for, own_lags, prices, returns_of
 from validation.papers.paper4.dax_strategy import hit_rate, positions, profits, sign_test, turnover
 from validation.papers.paper4.ovarian_pipeline import MODELS as PIPELINE
-from validation.papers.paper4.ovarian_pipeline import design
+from validation.papers.paper4.ovarian_pipeline import both_searches, design
 from validation.papers.paper4.roc import FALSE_POSITIVE_RATES, analyse, at_cut_off, paired_difference
 from validation.papers.paper4.volatility import (
     SMALLEST_SQUARE,
@@ -370,6 +373,42 @@ def test_profits_of_blocks_add_up(toy):
     for name, own in found.items():
         scores = shown.entry(name, COLUMNS[2]).scores
         assert sum(scores) * 10 / 250 == pytest.approx(own.after_costs.sum())
+
+
+@quiet
+def test_both_searches_are_the_librarys_whether_an_input_is_taken_back_or_not():
+    """The noisy sum of two inputs is the best single one, and superfluous beside both."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 4))
+    X[:, 0] = X[:, 1] + X[:, 2] + rng.normal(size=80)
+    taken_back = []
+    for target in (X[:, 1] + X[:, 2], X[:, 3]):
+        y = target + 0.1 * rng.normal(size=80)
+        path, found = both_searches(X, y, 0)
+        forward = forward_selection(X, y, kernel="rbf", seed=0, progress=False)
+        stepwise = stepwise_selection(X, y, kernel="rbf", seed=0, progress=False)
+        assert [(s.inputs, s.log_evidence) for s in path.steps] == [(s.inputs, s.log_evidence) for s in forward.steps]
+        assert found["selected"] == list(stepwise.selected)
+        assert found["log_evidence"] == stepwise.chosen.log_evidence
+        taken_back.append(found["taken_back"])
+    assert taken_back == [1, 0]
+
+
+def test_the_page_says_how_often_a_stepwise_search_selects_otherwise(toy):
+    """Facts by hand: one randomisation of two takes an input back and ends elsewhere."""
+    result = toy["paper4-ovarian"]
+    cell = result["wbc.00"]
+    forward = cell.values["facts"]["selected"]
+    best = max(step["log_evidence"] for step in cell.values["facts"]["path"])
+    assert cell.values["facts"]["stepwise"]["log_evidence"] >= best - 1e-9
+
+    def with_stepwise(selected, taken_back):
+        facts = {**cell.values["facts"], "stepwise": {"selected": selected, "taken_back": taken_back}}
+        return replace(cell, values={**cell.values, "facts": facts})
+
+    changed = replace(result, cells=(with_stepwise(forward[::-1], 0), with_stepwise(forward[1:], 1)))
+    said = ovarian_sentences.stepwise(changed, ["wbc"])
+    assert said.endswith("forward search: Wisconsin breast cancer 1 of 2 (an input is taken back in 1).")
 
 
 def test_pages_are_drawn(toy):

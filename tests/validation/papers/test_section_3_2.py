@@ -11,6 +11,7 @@ from scipy.stats import gaussian_kde
 from sklearn.calibration import _sigmoid_calibration
 
 from bayes_lssvm import BayesianLSSVC
+from bayes_lssvm.press.leave_one_out import leave_one_out
 from reports.pages import page_of
 from reports.pages.class_probabilities import answer, badge, findings
 from validation.harness import run
@@ -26,6 +27,7 @@ from validation.papers.paper0.read_outs import (
     two_variances,
 )
 from validation.papers.paper0.section_3_2 import DECISIONS, OURS, STUDY, Compared, compared, overall
+from validation.papers.paper0.table1 import part
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +120,36 @@ def test_read_outs_do_not_see_test_rows(overlapping):
         assert np.allclose(odds, among[name][:5], atol=1e-9)
 
 
+def test_on_rsy_normal_densities_make_the_moderated_output_too_sure():
+    """Normal densities of left-out outputs do no better, kernel densities of training outputs nearly as well as Platt.
+
+    So it is their shape, not that errors are measured on training rows. Log scores on four of the ten randomisations.
+    """
+    scores: dict[str, list[float]] = {}
+    for r in (0, 2, 4, 7):
+        X, y, X_test, y_test = part("rsy", r)
+        model = BayesianLSSVC(prior="flat", moderation="class", standardise=False, random_state=r).fit(X, y)
+        assert model.level3_.level2.status == "interior"
+        left_out = leave_one_out(model.kernel_(X), y, model.gamma_).predictions
+        z, own = np.asarray(model.latent(X_test)), np.asarray(model.latent(X))
+        plus, minus = left_out[y > 0], left_out[y < 0]
+        variance = (len(plus) * plus.var() + len(minus) * minus.var()) / len(y)
+        normal = ((z - minus.mean()) ** 2 - (z - plus.mean()) ** 2) / (2.0 * variance) + np.log(len(plus) / len(minus))
+        for name, odds in (
+            ("moderated", model.decision_function(X_test)),
+            ("normal, left out", normal),
+            ("kernel, left out", densities(left_out, y)(z)),
+            ("kernel, training", densities(own, y)(z)),
+            ("Platt", platt(left_out, y)(z)),
+        ):
+            scores.setdefault(name, []).append(-float(np.mean(np.logaddexp(0.0, -y_test * odds))))
+    mean = {name: float(np.mean(values)) for name, values in scores.items()}
+    assert mean["normal, left out"] == pytest.approx(mean["moderated"], abs=0.02)
+    assert mean["kernel, training"] > mean["moderated"] + 0.1
+    assert mean["kernel, training"] == pytest.approx(mean["kernel, left out"], abs=0.03)
+    assert mean["Platt"] > mean["moderated"] + 0.15
+
+
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory):
     return run(STUDY, None, size="toy", folder=tmp_path_factory.mktemp("cells"), progress=False)
@@ -175,3 +207,20 @@ def test_a_process_is_left_out_for_many_rows(monkeypatch, toy):
     assert section_3_2.PROCESS not in values
     fewer = replace(toy, cells=(replace(toy.cells[0], values={"read_outs": values}), toy.cells[1]))
     assert section_3_2.PROCESS not in compared(fewer, "log_score")["cra"]
+
+
+def test_rows_that_repeat_are_counted_where_there_are_many(monkeypatch, toy):
+    """Sixty rows of nine distinct inputs: with a limit of thirty rows the process is that of all sixty."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(90, 2)) - 1.0
+    y = np.where(X[:, 0] + X[:, 1] + rng.normal(size=90) > 0.0, 1.0, -1.0)
+    monkeypatch.setattr(section_3_2, "part", lambda *_: (X[:60], y[:60], X[60:], y[60:]))
+    scores = []
+    for limit in (1000, 30):
+        monkeypatch.setattr(section_3_2, "GP_ROWS", limit)
+        scores.append(STUDY.compute(toy.cells[0].cell, None).values["read_outs"][section_3_2.PROCESS])
+    assert scores[1] == pytest.approx(scores[0], rel=1e-4)
+    rows, labels, counts = section_3_2.distinct(X[:60], y[:60])
+    assert len(labels) == len(counts) <= 18
+    assert counts @ (labels > 0.0) == np.sum(y[:60] > 0.0)
+    assert np.allclose(counts @ rows, X[:60].sum(axis=0))

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
-from bayes_lssvm import datasets
+from bayes_lssvm import BayesianLSSVC, datasets
+from bayes_lssvm.datasets import make_led
 from bayes_lssvm.multiclass import MulticlassLSSVC, code_book
 from reports.pages.multiclass_calibration import main, page
 from validation.harness import run
@@ -207,3 +209,37 @@ def test_the_stored_tables_come_out_again_for_the_wine():
         assert row.accuracy.value == pytest.approx(stored[row.method]["accuracy"]["value"], abs=0.4)
         assert row.log_score.value == pytest.approx(stored[row.method]["log_score"]["value"], abs=0.01)
         assert row.ece.value == pytest.approx(stored[row.method]["ece"]["value"], abs=0.01)
+
+
+def best_factor(margins):
+    """By which log odds have the best log score."""
+    return minimize_scalar(lambda a: np.mean(np.logaddexp(0.0, -a * margins)), bounds=(0.01, 3.0)).x
+
+
+def test_on_led_members_are_too_sure_with_labels_that_err_alike_at_all_inputs():
+    """What noise that depends on the inputs would explain is there without it: the shape of the densities is at fault.
+
+    Class 3 against all others. In place of its labels: those of the more probable side at each pattern, of which the
+    same share is wrong everywhere. The factor is that by which log odds have the best log score on new rows.
+    """
+    codes, digits = make_led(2000, 5, noise=0.0)
+    codes = np.array([codes[digits == k][0] for k in range(10)])
+
+    def probability(X):
+        off = (X[:, None] != codes).sum(axis=2)
+        likelihood = 0.9 ** (7 - off) * 0.1**off
+        return likelihood[:, 3] / likelihood.sum(axis=1)
+
+    def labels(X, digit, uniform):
+        if not uniform:
+            return np.where(digit == 3, 1.0, -1.0)
+        p = probability(X)
+        wrong = np.random.default_rng(0).random(len(X)) < np.minimum(p, 1.0 - p).mean()
+        return np.where((p > 0.5) != wrong, 1.0, -1.0)
+
+    (X, digit), (X_new, new_digit) = make_led(400, 0), make_led(10_000, 1)
+    for uniform in (False, True):
+        y, y_new = labels(X, digit, uniform), labels(X_new, new_digit, uniform)
+        model = BayesianLSSVC(prior="flat", moderation="class").fit(X, y)
+        odds = model.decision_function(X_new)
+        assert 0.2 < best_factor(y_new * odds) < 0.45

@@ -2,7 +2,8 @@
 
 A cell is a data set of Table 1 and a randomisation, with the table's partitions. The read-outs of `read_outs` share one
 LS-SVM; the Bernoulli Gaussian process, by expectation propagation with σ_f² and the length scale of the largest
-marginal likelihood, is a model of its own and is left out above `GP_ROWS` training rows, for its time.
+marginal likelihood, is a model of its own. Above `GP_ROWS` training rows those that repeat are counted; where more are
+distinct it is left out, for its time.
 """
 
 from __future__ import annotations
@@ -56,11 +57,20 @@ def compute(cell: Cell, data: None) -> CellResult:
     """Scores of every read-out on the test part."""
     X, y, X_test, y_test = part(cell.settings["data"], cell.settings["randomisation"])
     odds = read_outs(X, y, X_test, cell.seed)
-    if len(y) <= GP_ROWS:
-        p = ep_gpc.fit(X, y, elliptical=False).probability(X_test)
+    rows, labels, counts = X, y, None
+    if len(y) > GP_ROWS:
+        rows, labels, counts = distinct(X, y)
+    if len(labels) <= GP_ROWS:
+        p = ep_gpc.fit(rows, labels, elliptical=False, counts=counts).probability(X_test)
         with np.errstate(divide="ignore"):
             odds[PROCESS] = np.log(p) - np.log1p(-p)
     return CellResult({"read_outs": {name: _scored(name, found, y_test) for name, found in odds.items()}})
+
+
+def distinct(X: Array, y: Array) -> tuple[Array, Array, Array]:
+    """The distinct rows of inputs and labels, and how often each stands there."""
+    found, counts = np.unique(np.column_stack([X, y]), axis=0, return_counts=True)
+    return found[:, :-1], found[:, -1], counts.astype(float)
 
 
 def _scored(name: str, odds: Array, y_test: Array) -> dict[str, float]:

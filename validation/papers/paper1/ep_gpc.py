@@ -68,13 +68,16 @@ class EPClassifier(NamedTuple):
         return np.asarray(ndtr(mean / np.sqrt(1.0 + variance)))
 
 
-def fit(X: Array, y: Array, *, elliptical: bool) -> EPClassifier:
-    """Train on inputs of shape (N, d), standardised as a rule, and labels ±1 of shape (N,)."""
+def fit(X: Array, y: Array, *, elliptical: bool, counts: Array | None = None) -> EPClassifier:
+    """Train on inputs of shape (N, d), standardised as a rule, and labels ±1 of shape (N,).
+
+    With `counts` a row stands for so many of the same input and label.
+    """
     d = X.shape[1]
-    spherical = _optimised(X, y, 1.0, np.array([np.sqrt(d)]))
+    spherical = _optimised(_Search(X, y, counts), 1.0, np.array([np.sqrt(d)]))
     if not elliptical:
         return spherical
-    found = _optimised(X, y, spherical.variance, np.full(d, spherical.widths[0]))
+    found = _optimised(_Search(X, y, counts), spherical.variance, np.full(d, spherical.widths[0]))
     return found._replace(n_evaluations=found.n_evaluations + spherical.n_evaluations)
 
 
@@ -82,40 +85,41 @@ def _covariance(X: Array, Z: Array, variance: float, widths: Array) -> Array:
     return variance * np.exp(-0.5 * np.asarray(cdist(X / widths, Z / widths, "sqeuclidean")))
 
 
-def _optimised(X: Array, y: Array, variance: float, widths: Array) -> EPClassifier:
+def _optimised(search: _Search, variance: float, widths: Array) -> EPClassifier:
     """L-BFGS-B in the logs of (σ_f², l)."""
-    search = _Search(X, y)
     start = np.log(np.append(variance, widths))
     box = np.array([_VARIANCES, *[_WIDTHS] * len(widths)])
     end = climb(search, start, box, Stop(1e-8, 1e-3, evaluations=MAX_EVALUATIONS))
     variance, widths = float(np.exp(end.position[0])), np.exp(end.position[1:])
-    posterior = search.approximation(_covariance(X, X, variance, widths))  # the search may have ended elsewhere
-    return EPClassifier(X, variance, widths, posterior, end.converged, end.n_evaluations)
+    # the search may have ended elsewhere
+    posterior = search.approximation(_covariance(search.X, search.X, variance, widths))
+    return EPClassifier(search.X, variance, widths, posterior, end.converged, end.n_evaluations)
 
 
 class _Search:
     """log p(y | σ_f², l) with its gradient in the logs, each time from the sites of the time before."""
 
-    def __init__(self, X: Array, y: Array) -> None:
-        self._X, self._y = X, y
+    def __init__(self, X: Array, y: Array, counts: Array | None) -> None:
+        self.X, self._y, self._counts = X, y, counts
         self._last: Approximation | None = None
 
     def approximation(self, K: Array) -> Approximation:
         """The fixed point, from the sites of the last covariance; from none where these lead nowhere."""
         try:
-            found = expectation_propagation(K, self._y, start=None if self._last is None else self._last.sites)
+            start = None if self._last is None else self._last.sites
+            found = expectation_propagation(K, self._y, counts=self._counts, start=start)
         except NotPositiveSemidefiniteError:
-            found = expectation_propagation(K, self._y)
+            found = expectation_propagation(K, self._y, counts=self._counts)
         self._last = found
         return found
 
     def __call__(self, logs: Array) -> tuple[float, Array]:
         """Value and gradient."""
         variance, widths = float(np.exp(logs[0])), np.exp(logs[1:])
-        K = _covariance(self._X, self._X, variance, widths)
+        K = _covariance(self.X, self.X, variance, widths)
         found = self.approximation(K)
         pull = found.slope() * K
-        Z = self._X / widths
+        Z = self.X / widths
         # Σ_ij P_ij (z_id − z_jd)² for the symmetric P
         squares = 2.0 * (pull.sum(axis=1) @ Z**2 - np.sum(Z * (pull @ Z), axis=0))
         along = squares if len(widths) > 1 else squares.sum(keepdims=True)

@@ -7,7 +7,7 @@ choices, so a sentence here rests on the same members and randomisations as the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -66,22 +66,30 @@ def _within(value: float, printed: Published) -> bool:
 
 def _order(decoding: str, printed: Published, orders: Mapping[str, Mapping[str, float]]) -> _Tried:
     accuracies = [scores[decoding] for scores in orders.values()]
-    spread = ""
     if len(accuracies) > _FEW:
-        below = sum(accuracy < printed.mean for accuracy in accuracies)
-        spread = (
-            f" Over {len(accuracies)} orders drawn at random it is {min(accuracies):.1f} to {max(accuracies):.1f} %, "
-            f"with a median of {np.median(accuracies):.1f}; {below} of them are below the paper's {printed.mean:.1f}."
-        )
+        return _of_sample(accuracies, printed)
     name, nearest = min(
         ((order, scores[decoding]) for order, scores in orders.items()), key=lambda one: abs(one[1] - printed.mean)
     )
     if _within(nearest, printed):
         words = f"as {name} it is {nearest:.1f} %."
         said = f"Reproduced with another order of the classes, which the paper does not print: {words}"
-        return _Tried(said + spread, True)
+        return _Tried(said, True)
     words = f"the nearest, {name}, has {nearest:.1f} %."
-    return _Tried(f"Another order of the classes does not reproduce it: {words}{spread}", False)
+    return _Tried(f"Another order of the classes does not reproduce it: {words}", False)
+
+
+def _of_sample(accuracies: Sequence[float], printed: Published) -> _Tried:
+    """The spread over drawn orders. That the best of many comes near says little: the figure has to lie among them."""
+    low, high = min(accuracies), max(accuracies)
+    spread = (
+        f"over {len(accuracies)} orders of the classes drawn at random, which the paper does not print, it is "
+        f"{low:.1f} to {high:.1f} %, with a median of {np.median(accuracies):.1f}"
+    )
+    if low <= printed.mean <= high:
+        return _Tried(f"The paper's {printed.mean:.1f} is among other orders' figures: {spread}.", True)
+    beyond = f"the paper's {printed.mean:.1f} is {'above' if printed.mean > high else 'below'} them"
+    return _Tried(f"Other orders do not account for it: {spread}; {beyond}.", False)
 
 
 def _ties(result: StudyResult, key: Key, printed: Published) -> _Tried | None:

@@ -94,6 +94,7 @@ def cells(data: None, size: Size) -> list[Cell]:
                 "n_train": n_train,
                 "n_test": n_test,
                 "sha256": sha256,
+                "selection": "forward, and stepwise beside it",
             }
             cells.append(Cell(f"{name}.{r:02d}", settings, seed_of(name, r)))
     return cells
