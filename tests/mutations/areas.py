@@ -41,7 +41,7 @@ AREAS = {
         _in("bayes_lssvm/marginal", "density", "left_out", "log_mu", "predictions")
         + _in("bayes_lssvm/marginal/rules", "kernel", "lattice", "level2", "stretch", "transport", "trapezoid"),
         _in("tests/marginal", "test_recomputed", "test_guards", "test_few_steps", "test_small_n", "test_marginalise")
-        + _in("tests/marginal", "test_weights", "test_repeats")
+        + _in("tests/marginal", "test_weights", "test_repeats", "test_errors_recomputed")
         + _in("tests/validation/studies", "test_psis_loo"),
     ),
     "leave-one-out": Area(
