@@ -1,0 +1,244 @@
+"""Where level 2 starts, stops and names what it found, on spectra and surfaces whose answers are known beforehand."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from bayes_lssvm.kernels import RBF, Polynomial
+from bayes_lssvm.levels.level1 import ClassCentres, DualPosterior
+from bayes_lssvm.levels.level2 import NO_SIGNAL_GAIN, at_gamma, j4, log_evidence, optimise
+from bayes_lssvm.levels.level2_posterior import _scanned_peaks, most_probable
+from bayes_lssvm.levels.objective import Objective
+from bayes_lssvm.linalg.reduction import LocalEvidence
+from bayes_lssvm.linalg.spectrum import CentredSpectrum
+from bayes_lssvm.priors import Box, Flat, Gamma, HyperPrior, Normal
+
+
+def spectrum_of(eigenvalues, t):
+    """A decomposition of any kernel matrix with these eigenvalues, of points without a place."""
+    m = len(eigenvalues)
+    return CentredSpectrum(
+        np.asarray(eigenvalues, float), np.eye(m + 1)[:, :m], np.asarray(t, float), 0.0, np.zeros(m + 1), 1.0
+    )
+
+
+def test_interpolation_has_to_gain_more_than_chance_could():
+    """Targets t_i² ∝ λ_i are best without noise, by ½(N−1) log of the arithmetic over the geometric mean of the λ_i."""
+    for wanted in (1.0, 1.9, 2.1, 3.5, 4.5, 20.0):
+        m = 12
+        spread = wanted_spread(m, wanted)
+        eigenvalues = np.exp(np.linspace(-spread, spread, m))
+        found = optimise(spectrum_of(eigenvalues, np.sqrt(3.0 * eigenvalues)))
+        assert not found.modes
+        assert found.at_boundary
+        if wanted > NO_SIGNAL_GAIN:
+            assert found.status == "interpolation"
+            assert found.log_gain == pytest.approx(wanted, abs=1e-6)
+            assert found.mu == pytest.approx(1.0 / 3.0, rel=1e-6)
+        else:
+            assert found.status == "no signal"
+            assert found.log_gain == 0.0
+            assert found.zeta == pytest.approx(m / (3.0 * eigenvalues.sum()), rel=1e-6)
+
+
+def wanted_spread(m, gain):
+    """By bisection on what the means are."""
+    low, high = 0.0, 50.0
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        eigenvalues = np.exp(np.linspace(-middle, middle, m))
+        own = 0.5 * m * np.log(eigenvalues.mean())  # their logarithms sum to zero
+        low, high = (middle, high) if own < gain else (low, middle)
+    return low
+
+
+def test_a_kernel_at_rounding_leaves_a_range_of_one():
+    """λ_max far below the norm of Ω: γ may go no farther than rounding lets it, and the scan starts one below."""
+    found = optimise(
+        CentredSpectrum(np.full(6, 1e-30), np.eye(7)[:, :6], np.arange(1.0, 7.0), 0.0, np.zeros(7), 1e10)
+    )
+    assert found.status == "no signal"
+    assert found.at_boundary
+    reduction = CentredSpectrum(np.full(6, 1e-30), np.eye(7)[:, :6], np.arange(1.0, 7.0), 0.0, np.zeros(7), 1e10)
+    assert np.log(found.gamma) == pytest.approx(np.log(reduction.gamma_max) - 1.0)
+
+
+def test_the_gain_at_a_gamma_that_was_given_is_over_noise_alone():
+    spectrum = spectrum_of([0.1, 0.5, 2.0, 9.0], [0.3, -1.0, 1.2, 4.0])
+    squares = float(spectrum.t @ spectrum.t)
+    for gamma in (0.2, 3.0, 40.0):
+        found = at_gamma(spectrum, gamma)
+        variances = spectrum.eigenvalues + 1.0 / gamma
+        own = -0.5 * (np.log(variances).sum() + 4.0 * np.log(0.25 * (spectrum.t**2 / variances).sum()))
+        noise = -0.5 * 4.0 * np.log(0.25 * squares)
+        assert found.log_gain == pytest.approx(own - noise, abs=1e-12)
+        assert found.status == ("interior" if own - noise > NO_SIGNAL_GAIN else "no signal")
+        assert found.gamma_eff == pytest.approx(1.0 + (spectrum.eigenvalues / variances).sum())
+        assert found.mu == pytest.approx(4.0 / (spectrum.t**2 / variances).sum())
+        assert found.zeta == pytest.approx(gamma * found.mu)
+        assert found.e_w == pytest.approx(0.5 * (spectrum.eigenvalues * (spectrum.t / variances) ** 2).sum())
+        assert found.e_d == pytest.approx(0.5 * ((spectrum.t / variances / gamma) ** 2).sum())
+        assert found.modes[0].j4 == pytest.approx(float(j4(spectrum, gamma)[0]))
+        other = at_gamma(spectrum, gamma, 0.7)
+        assert other.log_evidence == pytest.approx(log_evidence(spectrum, 0.7, 0.7 * gamma))
+        assert (other.log_gain, other.gamma_eff) == (found.log_gain, found.gamma_eff)
+
+
+# --- the scan with priors ---------------------------------------------------------------------------------------------
+
+
+def profile(height, m=10, low=-6.0, high=6.0, best=lambda u: 0.0 * u):
+    """A reduction whose log evidence at the best log μ, `best(log γ)`, is `height(log γ)`."""
+
+    def values(gamma):
+        u = np.log(gamma)
+        return m * best(u) - m - 2.0 * height(u), m * np.exp(-best(u))
+
+    def local_evidence(mu, zeta):
+        u = np.log([zeta / mu])
+        log_det, q1 = values(np.exp(u))
+        return LocalEvidence(float(0.5 * (m * np.log(mu) - mu * q1 - log_det)[0]), np.zeros(2), -np.eye(2))
+
+    return SimpleNamespace(
+        n=m + 1, gamma_max=np.exp(high), lambda_max=1e-8 / np.exp(low), values=values, local_evidence=local_evidence
+    )
+
+
+def peaks_of(places, heights):
+    def height(u):
+        return np.max([h - 3.0 * np.abs(np.asarray(u) - p) for p, h in zip(places, heights, strict=True)], axis=0)
+
+    starts = _scanned_peaks(profile(height), (Flat(), Flat()))
+    return [round(float(start.position[1] - start.position[0]), 6) for start in starts]
+
+
+def test_the_four_best_peaks_within_five_nats_are_climbed():
+    assert peaks_of([-4.0, -2.0, 0.0, 2.0, 4.0], [1.0, 4.5, 2.0, 3.0, 4.0]) == [-2.0, 4.0, 2.0, 0.0]
+    assert peaks_of([-4.0, 0.0, 4.0], [0.0, 4.9, 5.1]) == [4.0, 0.0]
+    assert peaks_of([-4.0, 0.0, 4.0], [0.2, 4.9, 5.1]) == [4.0, 0.0, -4.0]
+    assert peaks_of([-6.0, 6.0], [1.0, 2.0]) == [6.0, -6.0]  # the ends are peaks where it falls from them
+    assert peaks_of([9.0], [2.0]) == [6.0]
+    assert peaks_of([-9.0], [2.0]) == [-6.0]
+
+
+def test_starts_have_the_best_mu_and_stay_below_the_largest_gamma():
+    (start,) = _scanned_peaks(profile(lambda u: np.asarray(u), m=10), (Flat(), Flat()))
+    assert start.position[0] == pytest.approx(0.0, abs=1e-5)  # q_1 = m
+    assert 0.0 < 6.0 - (start.position[1] - start.position[0]) < 1e-6
+    # a prior that is not there at the peak leaves no start, and one that is beside it moves it
+    (held,) = _scanned_peaks(profile(lambda u: -np.abs(np.asarray(u)), m=10), (Box(1.0, 2.0), Flat()))
+    assert held.position == pytest.approx([1.0, 1.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_priors_of_both_decide_which_peaks_are_climbed(side):
+    """Eight nats of a prior that one peak pays and the other does not, in log μ or in log ζ."""
+
+    def height(u):
+        return np.maximum(5.0 - np.abs(u + 3.0), 6.0 - np.abs(u - 3.0))
+
+    def best(u):  # log μ, or log ζ = log μ + u, is 0 where the lower peak is and −4 where the other is
+        return np.where(u < 0.0, 0.0, -4.0) - (u if side else 0.0)
+
+    priors = (Normal(0.0, 1.0), Flat()) if side == 0 else (Flat(), Normal(0.0, 1.0))
+    reduction = profile(height, m=4000, best=best)
+    (start,) = _scanned_peaks(reduction, priors)
+    assert start.position[1] - start.position[0] == pytest.approx(-3.0)
+    assert start.value == pytest.approx(5.0 - 0.5 * np.log(2.0 * np.pi), abs=1e-2)
+    both = _scanned_peaks(reduction, (Flat(), Flat()))
+    assert [float(found.position[1] - found.position[0]) for found in both] == pytest.approx([3.0, -3.0])
+
+
+@pytest.mark.parametrize(
+    ("gradient", "precision", "has_mode"),
+    [
+        ([0.0, 0.0], [[2.0, 0.5], [0.5, 1.0]], True),
+        ([9e-4, 0.0], [[0.5, 0.0], [0.0, 0.5]], True),
+        ([0.0, -1.1e-3], [[0.5, 0.0], [0.0, 0.5]], False),
+        ([0.0, -1.9e-3], [[0.5, 0.0], [0.0, 2.0]], True),
+        ([2.1e-3, 0.0], [[0.5, 0.0], [0.0, 2.0]], False),
+        ([0.0, 0.0], [[2.0, 0.0], [0.0, -1.0]], False),
+    ],
+)
+def test_what_is_called_a_mode_and_the_volume_about_it(gradient, precision, has_mode, monkeypatch):
+    """A slope below a thousandth of the larger curvature, or of one, and a surface that bends down both ways."""
+    module = "bayes_lssvm.levels.level2_posterior"
+    from_here = SimpleNamespace(
+        position=np.array([0.3, 0.9]), value=-4.0, gradient=np.array(gradient), precision=np.array(precision)
+    )
+    monkeypatch.setattr(f"{module}._scanned_peaks", lambda *_: [from_here, from_here])
+    lower = SimpleNamespace(**{**vars(from_here), "value": -5.0})
+    climbs = iter([lower, from_here])
+    monkeypatch.setattr(f"{module}._climbed", lambda *_: next(climbs))
+    spectrum = spectrum_of([0.1, 0.5, 2.0, 9.0], [0.3, -1.0, 1.2, 4.0])
+    found = most_probable(spectrum, Flat(), Flat())
+    assert found.has_mode == has_mode
+    assert found.log_density == -4.0
+    curvatures = np.maximum(np.linalg.eigvalsh(precision), 1e-3)
+    assert found.log_evidence == pytest.approx(-4.0 + np.log(2.0 * np.pi) - 0.5 * np.log(curvatures).sum())
+    assert np.log([found.level2.mu, found.level2.zeta]) == pytest.approx([0.3, 0.9])
+
+
+# --- slopes of Laplace's evidence -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kernel", [RBF(1.1), Polynomial(2, 1.5)], ids=str)
+@pytest.mark.parametrize("priors", [(Gamma(2.0, 1.0), Normal(0.0, 2.0)), (Gamma(1.5, 0.5), Gamma(0.7, 2.0))], ids=str)
+def test_the_gradient_with_skew_priors_of_both_precisions(priors, kernel, weighted):
+    """A prior with a third derivative moves the volume about the mode; that of log μ does it too."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(25, 2))
+    y = np.sin(1.5 * X[:, 0]) + 0.4 * rng.normal(size=25)
+    whole = HyperPrior(*priors, (Normal(0.5, 1.0),) * len(kernel.log_params))
+    objective = Objective(X, y, prior=whole, weights=rng.uniform(0.4, 2.0, 25) if weighted else None)
+    exact = objective.evaluate(kernel, gradient=True).gradient
+    ends = [
+        [objective.evaluate(kernel.with_log_params(kernel.log_params + s * step)).value for s in (1, -1)]
+        for step in 1e-4 * np.eye(len(kernel.log_params))
+    ]
+    differences = [(above - below) / 2e-4 for above, below in ends]
+    assert exact == pytest.approx(np.array(differences), rel=1e-5, abs=1e-5)
+
+
+# --- level 1 ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_class_centres_are_those_of_explicit_features(weighted):
+    """Means, inner products and variances about both centres, and ζ_*, from a polynomial's own features."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(15, 2)) + 0.5
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=15) > 0.4, 1.0, -1.0)
+    w = rng.uniform(0.4, 2.0, 15) if weighted else np.ones(15)
+    kernel, mu, zeta, gamma_eff = Polynomial(2, 1.0), 0.6, 3.0, 3.3
+
+    def features(Z):  # (1 + xᵀz)²
+        root = np.sqrt(2.0)
+        columns = [np.ones(len(Z)), root * Z[:, 0], root * Z[:, 1], Z[:, 0] ** 2, Z[:, 1] ** 2, root * Z[:, 0] * Z[:, 1]]
+        return np.stack(columns, axis=1)
+
+    phi = features(X)
+    assert phi @ phi.T == pytest.approx(kernel(X))
+    posterior = DualPosterior.from_kernel_matrix(
+        kernel, X, kernel(X), y, mu=mu, zeta=zeta, weights=w if weighted else None
+    )
+    centred = phi - w @ phi / w.sum()
+    Q = np.linalg.inv(mu * np.eye(6) + zeta * centred.T @ (w[:, None] * centred))
+    mean = Q @ (zeta * centred.T @ (w * y))
+    assert posterior.latent_mean(X) == pytest.approx(phi @ mean + (w @ (y - phi @ mean)) / w.sum())
+    found = ClassCentres.from_posterior(posterior, y, gamma_eff)
+    new = features(rng.normal(size=(4, 2)))
+    scatter, moments = 0.0, found.moments(posterior, new[:, 1:3] / np.sqrt(2.0))
+    for c, members in enumerate((y > 0, y < 0)):
+        centre = w[members] @ phi[members] / w[members].sum()
+        assert found.projected_mean[c] == pytest.approx(float(mean @ centre))
+        assert found.inner[c] == pytest.approx(float(centre @ centre))
+        scatter += float(w[members] @ ((phi[members] - centre) @ mean) ** 2)
+        about = new - centre
+        assert moments[c].mean == pytest.approx(about @ mean)
+        assert moments[c].variance == pytest.approx(np.einsum("ij,jk,ik->i", about, Q, about))
+    assert found.zeta_star == pytest.approx((15 - gamma_eff) / (15.0 * scatter / w.sum()))
