@@ -57,9 +57,7 @@ def wanted_spread(m, gain):
 
 def test_a_kernel_at_rounding_leaves_a_range_of_one():
     """λ_max far below the norm of Ω: γ may go no farther than rounding lets it, and the scan starts one below."""
-    found = optimise(
-        CentredSpectrum(np.full(6, 1e-30), np.eye(7)[:, :6], np.arange(1.0, 7.0), 0.0, np.zeros(7), 1e10)
-    )
+    found = optimise(CentredSpectrum(np.full(6, 1e-30), np.eye(7)[:, :6], np.arange(1.0, 7.0), 0.0, np.zeros(7), 1e10))
     assert found.status == "no signal"
     assert found.at_boundary
     reduction = CentredSpectrum(np.full(6, 1e-30), np.eye(7)[:, :6], np.arange(1.0, 7.0), 0.0, np.zeros(7), 1e10)
@@ -218,7 +216,14 @@ def test_class_centres_are_those_of_explicit_features(weighted):
 
     def features(Z):  # (1 + xᵀz)²
         root = np.sqrt(2.0)
-        columns = [np.ones(len(Z)), root * Z[:, 0], root * Z[:, 1], Z[:, 0] ** 2, Z[:, 1] ** 2, root * Z[:, 0] * Z[:, 1]]
+        columns = [
+            np.ones(len(Z)),
+            root * Z[:, 0],
+            root * Z[:, 1],
+            Z[:, 0] ** 2,
+            Z[:, 1] ** 2,
+            root * Z[:, 0] * Z[:, 1],
+        ]
         return np.stack(columns, axis=1)
 
     phi = features(X)

@@ -87,8 +87,8 @@ def test_slopes_of_log_det_and_q1_are_the_sums_of_the_spectrum(repeats):
     assert q2[2:] == pytest.approx((squares / (eigenvalues + s) ** 2).sum(), rel=1e-2 if repeats else 1e-4)
 
 
-def rule_of(X, y, weights=None, inner=None, kernel=RBF(1.1)):
-    return _Rule(X, y, kernel, PRIORS, inner or integrate_all, False, weights)
+def rule_of(X, y, weights=None, inner=None):
+    return _Rule(X, y, RBF(1.1), PRIORS, inner or integrate_all, False, weights)
 
 
 @pytest.mark.parametrize("kind", ["plain", "weights", "repeats"])
@@ -239,15 +239,15 @@ class MadeRule(SimpleNamespace):
         )
 
 
-def made(log_likelihood, *, error=0.0, tail=0.0, beyond=0.0, bounds=(-6.0, 6.0), prior=Normal(0.0, 3.0), floor=0.0):
+def made(log_likelihood, *, error=0.0, tail=0.0, beyond=0.0, bounds=(-6.0, 6.0)):
     return MadeRule(
         log_likelihood=log_likelihood,
-        parts=(None, None, prior),
+        parts=(None, None, Normal(0.0, 3.0)),
         bounds=np.array(bounds),
         error=error,
         tail=tail,
         beyond=beyond,
-        floor=floor,
+        floor=0.0,
         found={},
         integrals={},
     )
@@ -308,7 +308,7 @@ def test_where_the_integrand_falls_the_higher_of_two_points_and_half_a_swing_may
 
 @pytest.mark.parametrize("below", [0.8, 1.9, 4.0])
 def test_how_deep_a_density_has_to_fall_before_it_is_left(below):
-    """As deep as the data's own, e^{½(N−1)(m − e^m)}, but for three nats; or to a trillionth. A longer way then goes on."""
+    """As deep as the data's own, e^{½(N−1)(m − e^m)}, but for three nats, or to a trillionth; else it goes on."""
     n = 41
     own = 20.0 * (np.exp(-below) - 1.0 + below)
     wanted = min(28.0, own - 3.0)
