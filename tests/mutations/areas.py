@@ -50,7 +50,7 @@ AREAS = {
     ),
     "multiclass": Area(
         _in("bayes_lssvm/multiclass", "codings", "decodings", "objective", "posterior"),
-        _in("tests/multiclass", "test_multiclass"),
+        _in("tests/multiclass", "test_multiclass", "test_recomputed", "test_repeats"),
     ),
     "bridge": Area(
         _in("bayes_lssvm/sampling", "bridge"), _in("tests/sampling", "test_bridge", "test_bridge_recomputed")
