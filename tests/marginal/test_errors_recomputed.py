@@ -11,18 +11,19 @@ from scipy.stats import norm
 
 from bayes_lssvm.base.rounding import EPS
 from bayes_lssvm.base.rows import group_equal_inputs
-from bayes_lssvm.kernels import RBF
+from bayes_lssvm.kernels import ARD, RBF
 from bayes_lssvm.levels.level2 import log_evidence_gradient
-from bayes_lssvm.linalg.reduction import ROUNDING_ERROR
+from bayes_lssvm.linalg.reduction import FARTHEST, ROUNDING_ERROR
 from bayes_lssvm.linalg.repeats import reduced, repeated_inputs
 from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
-from bayes_lssvm.marginal.density import Level2Density
+from bayes_lssvm.marginal.density import Density, Level2Density
 from bayes_lssvm.marginal.left_out import integrated, left_out
 from bayes_lssvm.marginal.log_mu import DEEP_ENOUGH, LogMu
 from bayes_lssvm.marginal.rules import kernel as kernel_rule
 from bayes_lssvm.marginal.rules.kernel import _may_count, _over_kernel, _Rule, quadrature
 from bayes_lssvm.marginal.rules.level2 import (
     _Kernels,
+    _ranges,
     _rounding,
     _tr1_and_q2,
     integrate,
@@ -323,6 +324,45 @@ def test_how_deep_a_density_has_to_fall_before_it_is_left(below):
             assert slope * ends[0] >= DEEP_ENOUGH > slope * ends[0] / 1.3
         held = LogMu._deepened(stand_in, np.zeros(1), np.array([below]), np.array([-0.5 * below]))
         assert held[0] == below  # the support ends before
+
+
+def test_of_several_ways_down_only_the_short_ones_are_lengthened():
+    """Slopes of 2, 8 and 100 nats for each unit of log μ: the first takes many steps of 1.3, the last none."""
+    slopes, below = np.array([2.0, 8.0, 100.0]), np.full(3, 1.9)
+    stand_in = SimpleNamespace(n=41, log_density=lambda m: slopes * m)
+    ends = LogMu._deepened(stand_in, np.zeros(3), below, np.full(3, -np.inf))
+    steps = np.log(ends / below) / np.log(1.3)
+    assert steps == pytest.approx(np.round(steps))
+    assert steps[2] == 0.0
+    assert steps[0] > steps[1] > 0.0
+    assert np.all(slopes[:2] * ends[:2] >= DEEP_ENOUGH)
+    assert np.all(slopes[:2] * ends[:2] / 1.3 < DEEP_ENOUGH)
+
+
+# --- where γ and kernels are computed ---------------------------------------------------------------------------------
+
+
+def test_no_range_of_gamma_goes_where_its_exponential_is_no_number():
+    X, y = problem(2)
+    reduction = TridiagonalReduction.from_kernel_matrix(RBF(1.0)(X), y)
+    for sd in (30.0, 300.0, 3000.0):
+        kernels = _Kernels((reduction,), Normal(0.0, sd), Normal(0.0, sd))
+        ((low, high),) = _ranges(kernels, [None])
+        assert -FARTHEST <= low < high <= FARTHEST
+        if sd > 100.0:
+            assert low == -FARTHEST  # 36 nats of such a prior would lead farther
+
+
+def test_a_kernel_with_one_scale_beyond_its_bounds_is_not_factorised():
+    """Wide in one direction is enough for a matrix that is constant along it but for rounding."""
+    X, y = problem(7, 20)
+    density = Density(X, y, ARD((1.0, 1.0)), (Normal(0.0, 3.0),) * 4)
+    widest = ARD((1.0, 1.0)).log_bounds(X)[:, 1]
+    by_factor = density._by_factor()
+    inside = np.append([0.3, 1.0], widest - 0.5)
+    assert by_factor(inside) is not None
+    for k in (0, 1):
+        assert by_factor(inside + np.eye(4)[2 + k]) is None
 
 
 # --- leave-one-out ----------------------------------------------------------------------------------------------------

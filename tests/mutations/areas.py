@@ -46,7 +46,7 @@ AREAS = {
     ),
     "leave-one-out": Area(
         _in("bayes_lssvm/press", "leave_one_out", "curvature", "derivative"),
-        _in("tests/press", "test_leave_one_out", "test_press") + _in("tests/levels", "test_weighted"),
+        _in("tests/press", "test_leave_one_out", "test_press", "test_edges") + _in("tests/levels", "test_weighted"),
     ),
     "multiclass": Area(
         _in("bayes_lssvm/multiclass", "codings", "decodings", "objective", "posterior"),

@@ -1,0 +1,97 @@
+"""Leave-one-out where digits are short: far from the origin, with hardly any inputs' variance, with one bad point."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bayes_lssvm import NotPositiveSemidefiniteError
+from bayes_lssvm.kernels import ARD, RBF, Linear
+from bayes_lssvm.linalg.factor import projected_inverse
+from bayes_lssvm.press import derivative as derivative_module
+from bayes_lssvm.press.curvature import curvature_derivative, slope_derivative
+from bayes_lssvm.press.derivative import left_out_derivative, press_derivative
+from bayes_lssvm.press.leave_one_out import leave_one_out, ridge_leave_one_out
+
+
+def problem(n=12, d=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, np.sin(X[:, 0]) + 0.3 * rng.normal(size=n), rng.uniform(0.5, 2.0, n)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_constant_is_no_direction_of_the_inputs_however_many_there_are(seed):
+    """Inputs far from zero, many more than points: what rounding leaves along the constant is no fifth direction."""
+    rng = np.random.default_rng(seed)
+    X, y = 300.0 + rng.normal(size=(5, 4000)), rng.normal(size=5)
+    for penalty in (1e-3, 1.0, 1e3):
+        found = ridge_leave_one_out(X, y, penalty)
+        expected = leave_one_out(Linear()(X - X.mean(axis=0)), y, 1.0 / penalty)
+        assert found.residuals == pytest.approx(expected.residuals, rel=1e-6)
+        assert found.inverse_diagonal == pytest.approx(expected.inverse_diagonal, rel=1e-6)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("of", [curvature_derivative, slope_derivative])
+@pytest.mark.parametrize("kernel", [RBF(1.2), ARD((0.9, 1.7))], ids=str)
+def test_penalties_do_not_know_where_the_inputs_are(kernel, of, bias):
+    """A hundred thousand standard deviations away, with the kernel matrix of where they were."""
+    X, y, weights = problem()
+    K = kernel(X)
+    R = projected_inverse(K, 1.0 / (3.0 * weights), bias=bias)
+    near = of(kernel, X, y, 3.0, weights, bias=bias)
+    given = of(kernel, X, y, 3.0, weights, bias=bias, K=K, inverse=R)
+    assert given.value == pytest.approx(near.value, rel=1e-12)
+    far = of(kernel, X + np.array([1e5, -2e5]), y, 3.0, weights, bias=bias, K=K, inverse=R)
+    assert far.value == pytest.approx(near.value, rel=1e-7)
+    assert far.along_log_gamma == pytest.approx(near.along_log_gamma, rel=1e-7)
+
+
+@pytest.mark.parametrize("wrong", [-1e-9, 0.0, np.nan])
+def test_one_point_without_a_variance_is_enough_to_refuse_a_derivative(wrong, monkeypatch):
+    X, y, weights = problem()
+
+    def with_one_wrong(K, noise, *, bias):
+        R = projected_inverse(K, noise, bias=bias)
+        R[4, 4] = wrong
+        return R
+
+    monkeypatch.setattr(derivative_module, "projected_inverse", with_one_wrong)
+    for of in (press_derivative, lambda *args: left_out_derivative(*args, lambda r: (float(r @ r), 2.0 * r))):
+        with pytest.raises(NotPositiveSemidefiniteError):
+            of(RBF(1.0)(X), y, 3.0, weights)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_any_function_of_the_residuals_has_the_slope_of_its_differences(bias):
+    """Half their weighted squares are PRESS; a sum of cosines stands for the others."""
+    X, y, weights = problem(seed=3)
+    K = RBF(1.1)(X)
+
+    def squares(r):
+        return 0.5 * float(weights @ r**2), weights * r
+
+    def cosines(r):
+        return float(np.cos(2.0 * r).sum()), -2.0 * np.sin(2.0 * r)
+
+    press = press_derivative(K, y, 2.5, weights, bias=bias)
+    same = left_out_derivative(K, y, 2.5, weights, squares, bias=bias)
+    assert same.value == pytest.approx(press.value)
+    assert same.matrix == pytest.approx(press.matrix, abs=1e-10)
+    assert same.along_log_gamma == pytest.approx(press.along_log_gamma)
+    exact = leave_one_out(K, y, 2.5, weights=weights, bias=bias)
+    assert press.residuals == pytest.approx(exact.residuals)
+    assert press.value == pytest.approx(float(exact.press))
+    assert press.inverse @ y == pytest.approx(press.alpha)
+
+    def value(matrix, gamma):
+        return float(np.cos(2.0 * leave_one_out(matrix, y, gamma, weights=weights, bias=bias).residuals).sum())
+
+    found = left_out_derivative(K, y, 2.5, weights, cosines, bias=bias)
+    along = [value(K, 2.5 * np.exp(h)) for h in (1e-5, -1e-5)]
+    assert found.along_log_gamma == pytest.approx((along[0] - along[1]) / 2e-5, rel=1e-6)
+    direction = np.random.default_rng(4).normal(size=K.shape)
+    direction += direction.T
+    ends = [value(K + h * direction, 2.5) for h in (1e-6, -1e-6)]
+    assert float(np.vdot(found.matrix, direction)) == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6)
