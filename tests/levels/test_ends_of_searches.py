@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from bayes_lssvm.kernels import RBF, Polynomial
+from bayes_lssvm import NotPositiveSemidefiniteError
+from bayes_lssvm.kernels import RBF, Linear, Polynomial
 from bayes_lssvm.levels.level1 import ClassCentres, DualPosterior
-from bayes_lssvm.levels.level2 import NO_SIGNAL_GAIN, at_gamma, j4, log_evidence, optimise
+from bayes_lssvm.levels.level2 import (
+    NO_SIGNAL_GAIN,
+    at_gamma,
+    j4,
+    log_evidence,
+    log_evidence_hessian,
+    optimise,
+    optimise_all,
+)
 from bayes_lssvm.levels.level2_posterior import _scanned_peaks, most_probable
+from bayes_lssvm.levels.level3 import as_prior_sd, hessian_error_bars, log_eq_5_3
+from bayes_lssvm.levels.moderation import within_range
 from bayes_lssvm.levels.objective import Objective
+from bayes_lssvm.levels.solvers import solve_cg
 from bayes_lssvm.linalg.reduction import LocalEvidence
-from bayes_lssvm.linalg.spectrum import CentredSpectrum
+from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 from bayes_lssvm.priors import Box, Flat, Gamma, HyperPrior, Normal
 
 
@@ -247,3 +260,99 @@ def test_class_centres_are_those_of_explicit_features(weighted):
         assert moments[c].mean == pytest.approx(about @ mean)
         assert moments[c].variance == pytest.approx(np.einsum("ij,jk,ik->i", about, Q, about))
     assert found.zeta_star == pytest.approx((15 - gamma_eff) / (15.0 * scatter / w.sum()))
+
+
+# --- one that is wrong among many -------------------------------------------------------------------------------------
+
+
+def test_equal_targets_of_one_set_among_several_are_refused():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(9, 2))
+    Y = np.column_stack([rng.normal(size=9), np.full(9, 2.0), rng.normal(size=9)])
+    with pytest.raises(ValueError, match="All targets are equal"):
+        optimise_all(TridiagonalReduction.from_kernel_matrix(RBF(1.0)(X), Y))
+    assert len(optimise_all(TridiagonalReduction.from_kernel_matrix(RBF(1.0)(X), Y[:, [0, 2]]))) == 2
+
+
+@pytest.mark.parametrize("widths", [(3.0, -1.0), (np.nan, 1.0), (1.0, np.inf), (0.0, 2.0)])
+def test_one_width_that_is_none_is_enough_to_refuse(widths):
+    with pytest.raises(ValueError, match="one positive width or two"):
+        as_prior_sd(widths)
+
+
+def test_equation_5_3_has_no_limit_at_either_end_alone():
+    """γ_eff = 1 with N − γ_eff left, and γ_eff = N with N − 1 directions determined."""
+    spectrum = spectrum_of([0.5, 1.0, 2.0], [1.0, -1.0, 0.5])
+    inside = at_gamma(spectrum, 2.0)
+    s = 0.5
+    exact = 3.0 * np.log(inside.mu) - np.log(spectrum.eigenvalues + s).sum()
+    exact -= np.log(inside.d_eff) + np.log(4.0 - inside.gamma_eff)
+    assert log_eq_5_3(spectrum, inside) == pytest.approx(0.5 * exact)
+    assert log_eq_5_3(spectrum, replace(inside, d_eff=0.0, gamma_eff=1.0)) == np.inf
+    assert log_eq_5_3(spectrum, replace(inside, d_eff=3.0, gamma_eff=4.0)) == np.inf
+
+
+def test_a_hessian_that_is_not_definite_has_no_error_bars():
+    """Far from the mode, where the evidence bends upwards: of two signs, or of the wrong one both ways."""
+    spectrum = spectrum_of([0.1, 0.5, 2.0, 9.0], [0.3, -1.0, 1.2, 4.0])
+    seen = set()
+    for log_mu in np.linspace(-6.0, 6.0, 13):
+        for log_gamma in np.linspace(-8.0, 8.0, 17):
+            level2 = at_gamma(spectrum, float(np.exp(log_gamma)), float(np.exp(log_mu)))
+            precision = -log_evidence_hessian(spectrum, level2.mu, level2.zeta)
+            bars, log_volume = hessian_error_bars(spectrum, level2)
+            signs = tuple(np.sign(np.linalg.eigvalsh(precision)))
+            seen.add(signs)
+            if min(signs) > 0.0:
+                covariance = np.linalg.inv(precision)
+                assert [bars.log_mu, bars.log_zeta] == pytest.approx(np.sqrt(np.diag(covariance)), rel=1e-6)
+                assert bars.correlation == pytest.approx(covariance[0, 1] / (bars.log_mu * bars.log_zeta), abs=1e-6)
+                assert log_volume == pytest.approx(0.5 * np.linalg.slogdet(covariance)[1], abs=1e-6)
+            else:
+                assert np.isnan([*bars, log_volume]).all()
+    assert len(seen) >= 2
+
+
+class Made(Linear):
+    """A kernel whose matrix is given, whatever it says of itself."""
+
+    def __init__(self, matrix):
+        object.__setattr__(self, "matrix", np.asarray(matrix))
+
+    def __call__(self, X, Z=None):
+        rows = X[:, 0].astype(int)
+        return self.matrix[np.ix_(rows, rows if Z is None else Z[:, 0].astype(int))]
+
+    def diag(self, X):
+        return np.diag(self.matrix)[X[:, 0].astype(int)]
+
+
+def test_a_matrix_that_is_indefinite_along_the_targets_alone_is_refused():
+    """Along the constant the matrix is positive, so that one of the two systems could be solved."""
+    n, ones = 6, np.full(6, 1.0 / np.sqrt(6.0))
+    y = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0]) / np.sqrt(6.0)
+    X = np.arange(float(n))[:, None]
+    for along_ones, along_y in ((5.0, -3.0), (-3.0, 5.0)):
+        K = along_ones * np.outer(ones, ones) + along_y * np.outer(y, y)
+        with pytest.raises(NotPositiveSemidefiniteError, match="not positive definite"):
+            solve_cg(Made(K), X, y, 1.0, preconditioner_rank=0, progress=False)
+    K = 5.0 * np.outer(ones, ones) + 3.0 * np.outer(y, y)
+    assert solve_cg(Made(K), X, y, 1.0, preconditioner_rank=0, progress=False).alpha == pytest.approx(0.25 * y)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(3, 1.0)], ids=str)
+def test_only_points_that_are_too_far_are_drawn_in(kernel):
+    """Along their rays, by powers of ten, and no farther than it takes; each as if it were alone."""
+    X = np.array([[1.0, -2.0], [3e60, 4e60], [0.1, 0.0], [-5e180, 1e170], [2e49, 0.0]])
+    found = within_range(SimpleNamespace(kernel=kernel), X)
+    for before, after in zip(X, found, strict=True):
+        shrunk = np.log10(np.abs(before[0] / after[0]))
+        assert shrunk == pytest.approx(round(shrunk), abs=1e-9)
+        assert after == pytest.approx(before * 10.0**-shrunk, rel=1e-12)
+        assert kernel.diag(after[None])[0] <= 1e100
+        if round(shrunk) > 0:
+            with np.errstate(over="ignore"):
+                assert kernel.diag(10.0 * after[None])[0] > 1e100
+    assert np.array_equal(found[[0, 2]], X[[0, 2]])
+    near = X[[0, 2]]
+    assert within_range(SimpleNamespace(kernel=kernel), near) is near

@@ -30,7 +30,7 @@ from bayes_lssvm.marginal.rules.level2 import (
     integrate_all,
     share_beyond,
 )
-from bayes_lssvm.priors import Flat, HyperPrior, Normal
+from bayes_lssvm.priors import Box, Flat, HyperPrior, Normal
 
 PRIORS = (Normal(-0.3, 1.2), Normal(0.8, 2.0))
 
@@ -337,6 +337,35 @@ def test_of_several_ways_down_only_the_short_ones_are_lengthened():
     assert steps[0] > steps[1] > 0.0
     assert np.all(slopes[:2] * ends[:2] >= DEEP_ENOUGH)
     assert np.all(slopes[:2] * ends[:2] / 1.3 < DEEP_ENOUGH)
+
+
+@pytest.mark.parametrize("n", [4, 30])
+def test_quantiles_of_many_are_those_of_each(n):
+    """Far into the tails Newton's steps are more, and those near the mode do not end them for the others."""
+    priors = Normal(0.0, 3.0), Normal(0.0, 3.0)
+    epsilon = np.concatenate([np.linspace(-5.5, 5.5, 12), [0.0]])
+
+    def of(e):
+        k = len(e)
+        return LogMu(n, np.full(k, 0.4), np.zeros(k), np.full(k, 1.7), *priors).quantile(e)
+
+    alone = np.array([float(of(np.array([e]))[0]) for e in epsilon])
+    assert of(epsilon) == pytest.approx(alone, abs=1e-8)  # a step of 1e-7 widths is the last
+    assert np.all(np.diff(alone[:-1]) > 0.0)
+
+
+def test_rounding_counts_where_boxes_end_in_a_point():
+    """At both ends of γ log μ has no room between two boxes, and the integrand is nothing there."""
+    X, _ = problem(6, 40)
+    spectrum = CentredSpectrum.from_kernel_matrix(RBF(2.0)(X), np.sin(X[:, 0]))
+    found = integrate(spectrum, Box(-1.0, 1.0), Box(15.0, 17.0))
+    assert np.isneginf(found.rows.log_density[[0, -1]]).all()
+    weights = np.exp(found.log_weights - found.log_z)
+    s = np.exp(found.log_mu - found.log_zeta)[:, None]
+    tr1 = (1.0 / (spectrum.eigenvalues + s)).sum(axis=1)
+    q2 = (spectrum.t**2 / (spectrum.eigenvalues + s) ** 2).sum(axis=1)
+    expected = 0.5 * ROUNDING_ERROR * spectrum.kernel_norm * (weights @ (tr1 + np.exp(found.log_mu) * q2))
+    assert found.rounding == pytest.approx(expected, rel=0.1)
 
 
 # --- where γ and kernels are computed ---------------------------------------------------------------------------------

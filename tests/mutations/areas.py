@@ -32,7 +32,7 @@ AREAS = {
     ),
     "moderation": Area(
         _in("bayes_lssvm/levels", "moderation", "logistic_map"),
-        _in("tests/levels", "test_moderation")
+        _in("tests/levels", "test_moderation", "test_ends_of_searches")
         + _in("tests/levels", "test_logistic_map")
         + _in("tests/estimators", "test_calibrated")
         + _in("tests/contracts", "test_equations"),

@@ -95,3 +95,29 @@ def test_any_function_of_the_residuals_has_the_slope_of_its_differences(bias):
     direction += direction.T
     ends = [value(K + h * direction, 2.5) for h in (1e-6, -1e-6)]
     assert float(np.vdot(found.matrix, direction)) == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_one_number_that_is_none_among_many_is_refused(wrong):
+    X, y, weights = problem()
+    K = RBF(1.0)(X)
+    with pytest.raises(ValueError, match="values that are not finite"):
+        leave_one_out(K, np.where(np.arange(12) == 5, wrong, y), 2.0)
+    for bad in (wrong, 0.0, -1.0):
+        with pytest.raises(ValueError, match="positive finite numbers"):
+            leave_one_out(K, y, 2.0, weights=np.where(np.arange(12) == 3, bad, weights))
+    with pytest.raises(ValueError, match="entries that are not finite"):
+        leave_one_out(np.where(np.eye(12) * (np.arange(12) == 4) > 0, wrong, K), y, 2.0)
+    with pytest.raises(ValueError, match="X must hold finite numbers"):
+        ridge_leave_one_out(np.where(X[2, 1] == X, wrong, X), y, 1.0)
+
+
+def test_one_target_that_is_no_label_is_enough_for_no_error_rate():
+    X, y, _ = problem()
+    labels = np.sign(y)
+    found = leave_one_out(RBF(1.0)(X), labels, 2.0)
+    wrong = sum(1 for t, p in zip(labels, found.predictions, strict=True) if t * p <= 0.0)
+    assert found.error_rate == pytest.approx(wrong / 12.0)
+    labels[7] = 0.5
+    with pytest.raises(ValueError, match="An error rate needs labels"):
+        _ = leave_one_out(RBF(1.0)(X), labels, 2.0).error_rate

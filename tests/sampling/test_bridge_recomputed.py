@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
-from bayes_lssvm.sampling.bridge import _fixed_point, _location_and_scale, bridge, effective_sample_size
+from bayes_lssvm.sampling.bridge import _fixed_point, _location_and_scale, _values, bridge, effective_sample_size
 
 
 def log_density(x):
@@ -273,3 +273,14 @@ def test_nothing_to_bridge_is_said_so_and_hardly_anything_is_not():
         _fixed_point(np.zeros((2, 9)), np.full(9, -np.inf), 10, 1e-9)
     some = np.append(np.full(8, -np.inf), 0.0)
     assert np.isfinite(_fixed_point(np.zeros((2, 9)), some, 1000, 1e-9).log_z)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_one_value_that_is_none_is_enough_to_refuse(wrong):
+    x = np.zeros((40, 2))
+    values = np.where(np.arange(40) == 17, wrong, -1.0)
+    for drawn, words in ((True, "not finite at 1 of 40 draws"), (False, "NaN or \\+inf at points near the draws")):
+        with pytest.raises(ValueError, match=words):
+            _values(lambda _: values, x, drawn=drawn)
+    outside = np.where(np.arange(40) == 17, -np.inf, -1.0)
+    assert np.array_equal(_values(lambda _: outside, x, drawn=False), outside)
