@@ -20,7 +20,7 @@ from bayes_lssvm.levels.level2 import (
     optimise,
     optimise_all,
 )
-from bayes_lssvm.levels.level2_posterior import _scanned_peaks, most_probable
+from bayes_lssvm.levels.level2_posterior import _best_log_mu, _scanned_peaks, most_probable
 from bayes_lssvm.levels.level3 import as_prior_sd, hessian_error_bars, log_eq_5_3
 from bayes_lssvm.levels.moderation import within_range
 from bayes_lssvm.levels.objective import Objective
@@ -213,6 +213,30 @@ def test_the_gradient_with_skew_priors_of_both_precisions(priors, kernel, weight
     ]
     differences = [(above - below) / 2e-4 for above, below in ends]
     assert exact == pytest.approx(np.array(differences), rel=1e-5, abs=1e-5)
+
+
+def test_without_priors_the_best_mu_is_known_beforehand():
+    q1, log_gamma = np.geomspace(1e-9, 1e9, 19), np.linspace(-20.0, 20.0, 19)
+    found = _best_log_mu(30, q1, log_gamma, (Flat(), Flat()))
+    np.testing.assert_allclose(found, np.log(30.0 / q1), rtol=0.0, atol=1e-13)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_where_there_is_no_mode_mu_and_zeta_stay_where_they_are(weighted):
+    """At the end of a box nothing moves: the gradient is that of the evidence at this μ and ζ, and of the prior."""
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(25, 2))
+    y = np.sign(X[:, 0] + 0.4 * rng.normal(size=25))
+    weights = rng.uniform(0.4, 2.0, 25) if weighted else None
+    own = Normal(0.5, 1.0)
+    objective = Objective(X, y, prior=HyperPrior(Box(3.0, 6.0), Box(-4.0, -1.0), (own,)), weights=weights)
+    found = objective.evaluate(RBF(1.3), gradient=True)
+    assert not found.posterior.has_mode
+    mu, zeta = found.level2.mu, found.level2.zeta
+    assert np.log([mu, zeta]) == pytest.approx([3.0, -1.0])
+    ends = [objective.at(RBF(1.3 * float(np.exp(h))), 3.0, -1.0).value for h in (1e-5, -1e-5)]
+    expected = (ends[0] - ends[1]) / 2e-5 + float(own.gradient(np.log(1.3)))
+    assert found.gradient == pytest.approx([expected], rel=1e-6)
 
 
 # --- level 1 ----------------------------------------------------------------------------------------------------------
