@@ -380,3 +380,12 @@ def test_only_points_that_are_too_far_are_drawn_in(kernel):
     assert np.array_equal(found[[0, 2]], X[[0, 2]])
     near = X[[0, 2]]
     assert within_range(SimpleNamespace(kernel=kernel), near) is near
+
+
+def test_targets_of_zero_are_solved_by_zero():
+    """Their residual is zero from the start, whatever it is divided by."""
+    X = np.random.default_rng(3).normal(size=(9, 2))
+    found = solve_cg(RBF(1.0), X, np.zeros(9), 2.0, preconditioner_rank=0, progress=False)
+    assert found.converged
+    assert np.array_equal(found.alpha, np.zeros(9))
+    assert (found.intercept, found.residual <= 1e-10) == (0.0, True)
