@@ -25,7 +25,7 @@ from bayes_lssvm.levels.level3 import as_prior_sd, hessian_error_bars, log_eq_5_
 from bayes_lssvm.levels.moderation import within_range
 from bayes_lssvm.levels.objective import Objective
 from bayes_lssvm.levels.solvers import solve_cg
-from bayes_lssvm.linalg.reduction import LocalEvidence
+from bayes_lssvm.linalg.reduction import LocalEvidence, SpectralSums
 from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 from bayes_lssvm.priors import Box, Flat, Gamma, HyperPrior, Normal
 
@@ -389,3 +389,31 @@ def test_targets_of_zero_are_solved_by_zero():
     assert found.converged
     assert np.array_equal(found.alpha, np.zeros(9))
     assert (found.intercept, found.residual <= 1e-10) == (0.0, True)
+
+
+@pytest.mark.parametrize(("depth", "at_boundary"), [(1e-8, True), (2e-7, True), (2e-5, False)])
+def test_a_dip_of_the_size_of_rounding_is_no_mode(depth, at_boundary):
+    """J4 is 1000 where all is noise, so that a billionth of that says nothing: 1e-6, twenty times as much does."""
+    m = 1000
+
+    def log_det(u):
+        return -depth * np.exp(-(u**2))
+
+    def sums(gamma, *_):
+        u, ones = np.log(gamma), np.ones(len(gamma))
+        tr1 = -gamma * -2.0 * u * log_det(u)  # −γ²∂J4/∂γ
+        return SpectralSums(log_det(u), 2.0 * np.e * ones, 0.0 * ones, tr1, ones, ones)
+
+    reduction = SimpleNamespace(
+        n=m + 1,
+        gamma_max=np.exp(10.0),
+        lambda_max=1e-8 * np.exp(10.0),
+        totals=np.array([2.0 * np.e]),
+        log_constant=0.0,
+        values=lambda gamma, *_: (log_det(np.log(gamma)), np.full(len(gamma), 2.0 * np.e)),
+        sums=sums,
+    )
+    found = optimise(reduction)
+    assert found.status == "no signal"
+    assert found.at_boundary == at_boundary
+    assert np.log(found.gamma) == pytest.approx(-10.0 if at_boundary else 0.0, abs=1e-6)

@@ -161,6 +161,20 @@ def test_rounding_is_measured_where_its_estimate_is_far_more_than_the_tolerance(
     assert not asked
 
 
+def test_the_tail_of_a_held_kernel_has_what_lies_beyond_the_gamma_that_can_be_computed():
+    """But not where the integral over μ and ζ is an approximation that does not go there."""
+    X = np.random.default_rng(5).normal(size=(30, 2))
+    y, prior = np.sin(X[:, 0]), HyperPrior(Normal(0.0, 300.0), Normal(0.0, 300.0))
+    reduction = TridiagonalReduction.from_kernel_matrix(RBF(3.0)(X), y)
+    (integral,) = integrate_all([reduction], prior.mu, prior.zeta)
+    beyond = share_beyond(reduction, prior.mu, prior.zeta, integral.log_z)
+    assert beyond > 1e-3
+    found = quadrature(X, y, RBF(3.0), prior, fixed_kernel=True, progress=False)
+    assert found.tail == pytest.approx(integral.tail + beyond, rel=1e-6)
+    approximate = quadrature(X, y, RBF(3.0), prior, fixed_kernel=True, inner=integrate_all, progress=False)
+    assert approximate.tail == pytest.approx(integral.tail, rel=1e-6)
+
+
 # --- over γ -----------------------------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from bayes_lssvm.linalg.factor import projected_inverse
 from bayes_lssvm.press import derivative as derivative_module
 from bayes_lssvm.press.curvature import curvature_derivative, slope_derivative
 from bayes_lssvm.press.derivative import left_out_derivative, press_derivative
-from bayes_lssvm.press.leave_one_out import leave_one_out, ridge_leave_one_out
+from bayes_lssvm.press.leave_one_out import LeaveOneOutSpectrum, leave_one_out, ridge_leave_one_out
 
 
 def problem(n=12, d=2, seed=0):
@@ -121,3 +121,23 @@ def test_one_target_that_is_no_label_is_enough_for_no_error_rate():
     labels[7] = 0.5
     with pytest.raises(ValueError, match="An error rate needs labels"):
         _ = leave_one_out(RBF(1.0)(X), labels, 2.0).error_rate
+
+
+def test_a_precision_that_is_given_goes_with_every_gamma():
+    X, y, weights = problem()
+    spectrum = LeaveOneOutSpectrum.from_kernel_matrix(RBF(1.0)(X), y, weights=weights)
+    gammas = np.array([0.3, 2.0, 9.0])
+    several = spectrum.at(gammas, mu=0.8)
+    assert several.mu == pytest.approx(np.full(3, 0.8))
+    assert several.variances.shape == (3, 12)
+    for k, gamma in enumerate(gammas.tolist()):
+        alone = spectrum.at(gamma, mu=0.8)
+        assert (alone.mu, np.ndim(alone.mu)) == (0.8, 0)
+        assert alone.variances.shape == (12,)
+        assert several.variances[k] == pytest.approx(alone.variances)
+        assert several.latent_variances[k] == pytest.approx(alone.latent_variances)
+        assert several.negative_log_predictive[k] == pytest.approx(float(alone.negative_log_predictive))
+        best = spectrum.at(gamma)
+        power = float(np.sum(best.inverse_diagonal * best.residuals**2))
+        assert best.mu == pytest.approx(12.0 / power)
+        assert spectrum.at(gammas).mu[k] == pytest.approx(best.mu)
