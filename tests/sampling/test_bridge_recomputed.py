@@ -5,13 +5,24 @@ Of the library only the effective number of draws is used, which has tests again
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
-from bayes_lssvm.sampling.bridge import _fixed_point, _location_and_scale, _values, bridge, effective_sample_size
+from bayes_lssvm.sampling.bridge import (
+    _combine,
+    _concerns,
+    _fixed_point,
+    _Half,
+    _location_and_scale,
+    _values,
+    bridge,
+    effective_sample_size,
+)
 
 
 def log_density(x):
@@ -284,3 +295,82 @@ def test_one_value_that_is_none_is_enough_to_refuse(wrong):
             _values(lambda _: values, x, drawn=drawn)
     outside = np.where(np.arange(40) == 17, -np.inf, -1.0)
     assert np.array_equal(_values(lambda _: outside, x, drawn=False), outside)
+
+
+def half_of(**own):
+    """A half whose numbers nothing is wrong with, but for those that are given."""
+    usual = {
+        "log_z": 1.0,
+        "v_post": 0.01,
+        "v_proposal": 0.02,
+        "slope": 0.5,
+        "effective": 300.0,
+        "overlap": 0.6,
+        "iterations": 5,
+        "converged": True,
+    }
+    return _Half(**{**usual, **own})
+
+
+def test_the_worse_of_two_halves_is_told():
+    chains = np.random.default_rng(2).standard_normal((2, 400, 2))
+    a = half_of(log_z=1.0, effective=250.0, overlap=0.7, iterations=4)
+    b = half_of(log_z=1.4, effective=310.0, overlap=0.5, iterations=9, v_post=0.03)
+    for halves in ([a, b], [b, a]):
+        found = _combine(halves, chains, "III")
+        assert found.log_z == pytest.approx(1.2)
+        assert found.iterations == 9
+        assert found.converged
+        told = found.diagnostics
+        assert (told["effective_draws"], told["overlap"]) == (250.0, 0.5)
+        assert told["effective_draws_of_halves"] == tuple(h.effective for h in halves)
+        assert told["log_z_of_halves"] == tuple(h.log_z for h in halves)
+        assert abs(told["halves_apart"]) == pytest.approx(0.4 / np.sqrt(0.03 + 0.05))
+        assert np.sign(told["halves_apart"]) == np.sign(halves[1].log_z - halves[0].log_z)
+        assert (told["dim"], told["draws"]) == (2, 800)
+        # what both share, ½·½·3/(n_a n_b) of some 400 squares each, is next to nothing
+        assert found.standard_error**2 == pytest.approx(0.25 * (0.03 + 0.05), rel=1e-3)
+    alone = _combine([a], chains, "III")
+    assert (alone.log_z, alone.diagnostics["halves_apart"]) == (1.0, 0.0)
+    assert alone.standard_error == pytest.approx(np.sqrt(0.03))
+    assert not _combine([a, half_of(converged=False)], chains, "III").converged
+
+
+@pytest.mark.parametrize(
+    ("own", "converged", "error", "words"),
+    [
+        ({}, True, 0.1, None),
+        ({}, False, 0.1, "before its fixed point"),
+        ({"effective_draws": 100.0}, True, 0.1, None),
+        ({"effective_draws": 99.4}, True, 0.1, "only 99 effective draws"),
+        ({"overlap": 0.1}, True, 0.1, None),
+        ({"overlap": 0.099}, True, 0.1, "hardly overlap \\(0.099\\)"),
+        ({"overlap": 0.15}, True, 0.1, None),
+        ({"halves_apart": 4.0}, True, 0.1, None),
+        ({"halves_apart": 4.1}, True, 0.1, "4.1 standard errors apart"),
+        ({"halves_apart": -4.6}, True, 0.1, "4.6 standard errors apart"),
+        ({}, True, 0.3, None),
+        ({}, True, 0.31, "too large for its linear formula"),
+    ],
+)
+def test_what_is_a_doubt_and_what_is_none(own, converged, error, words):
+    usual = {"effective_draws": 500.0, "overlap": 0.9, "halves_apart": 0.5}
+    found = _concerns({**usual, **own}, converged, error)
+    if words is None:
+        assert found == ()
+    else:
+        (sentence,) = found
+        assert re.search(words, sentence)
+
+
+def test_a_singular_covariance_and_stuck_draws_are_told_apart():
+    rng = np.random.default_rng(4)
+    draws = rng.standard_normal((2, 100, 3))
+    draws[..., 2] = draws[..., 0]
+    with pytest.raises(ValueError, match="singular"):
+        bridge(draws, normal_log_density, seed=0)
+    draws[..., 2] = 7.0
+    with pytest.raises(ValueError, match="do not vary in dimension 2"):
+        bridge(draws, normal_log_density, seed=0)
+    small = bridge(1e-3 * rng.standard_normal((2, 100, 3)), lambda x: normal_log_density(1e3 * x), seed=0)
+    assert small.log_z == pytest.approx(1.5 * np.log(2.0 * np.pi) - 3.0 * np.log(1e3), abs=0.1)
