@@ -19,6 +19,7 @@ from bayes_lssvm.sampling.bridge import (
     _fixed_point,
     _Half,
     _location_and_scale,
+    _shared_by_warps,
     _values,
     bridge,
     effective_sample_size,
@@ -200,18 +201,19 @@ def test_few_draws_give_blocks_of_the_covariance_whatever_the_units():
     assert np.count_nonzero(many) == d * (d + 1) // 2
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("share", [0.97, 1.03])
-def test_what_counts_as_correlated(share):
+def test_what_counts_as_correlated(share, sign):
     """A sample correlation of exactly a little less or more than 2√(log d / n)."""
     d, n = 10, 50
     z = np.random.default_rng(5).standard_normal((n, d))
     z -= z.mean(axis=0)
     z = np.linalg.qr(z)[0]  # no sample correlation at all
-    r = share * 2.0 * np.sqrt(np.log(d) / n)
+    r = sign * share * 2.0 * np.sqrt(np.log(d) / n)
     z[:, 1] = r * z[:, 0] + np.sqrt(1.0 - r**2) * z[:, 1]
     blocks = (lambda L: L @ L.T)(_location_and_scale(z[None])[1])
     assert np.corrcoef(z.T)[0, 1] == pytest.approx(r)
-    assert abs(blocks[0, 1]) == pytest.approx(r / (n - 1) if share > 1.0 else 0.0, abs=1e-12)
+    assert blocks[0, 1] == pytest.approx(r / (n - 1) if share > 1.0 else 0.0, abs=1e-12)
     assert np.abs(blocks[2:, :2]).max() < 1e-12
 
 
@@ -275,8 +277,25 @@ def test_the_fixed_point_of_given_terms(level):
     log_z, f2 = root(effective)
     assert found.log_z == pytest.approx(log_z, abs=1e-9)
     assert found.effective == pytest.approx(min(effective_sample_size(f2), 200.0), rel=1e-6)
+    s1, s2 = effective / (effective + 150.0), 150.0 / (effective + 150.0)
+    f1 = 1.0 / (s1 + s2 * np.exp(log_z - log_l_proposal))
+    assert found.overlap == pytest.approx(np.mean(f1), rel=1e-6)
+    assert found.v_proposal == pytest.approx(np.var(f1) / np.mean(f1) ** 2 / 150.0, rel=1e-6)
+    assert found.v_post == pytest.approx(np.var(f2) / np.mean(f2) ** 2 / found.effective, rel=1e-6)
+    # how the sum over the posterior falls as all its terms rise
+    ends = [np.log(np.mean(1.0 / (s1 * np.exp(log_l + h - log_z) + s2))) for h in (1e-5, -1e-5)]
+    assert found.slope == pytest.approx((ends[1] - ends[0]) / 2e-5, rel=1e-6)
     few = _fixed_point(log_l, log_l_proposal, 2, 1e-12)
     assert (few.iterations, few.converged) == (2, False)
+
+
+@pytest.mark.parametrize("warp", ["III", "none"])
+@pytest.mark.parametrize(("d", "n"), [(1, 81), (3, 200), (4, 301)])
+def test_what_both_halves_share_before_it_is_bounded(d, n, warp):
+    chains = draws_of(10 + d, d=3, n=n)[..., [0, 1, 2, 0]][..., :d]
+    if d == 4:
+        chains = chains + 0.3 * np.random.default_rng(0).standard_normal(chains.shape)
+    assert _shared_by_warps(chains, warp) == pytest.approx(shared(chains, warp), rel=1e-9)
 
 
 def test_nothing_to_bridge_is_said_so_and_hardly_anything_is_not():
@@ -374,3 +393,23 @@ def test_a_singular_covariance_and_stuck_draws_are_told_apart():
         bridge(draws, normal_log_density, seed=0)
     small = bridge(1e-3 * rng.standard_normal((2, 100, 3)), lambda x: normal_log_density(1e3 * x), seed=0)
     assert small.log_z == pytest.approx(1.5 * np.log(2.0 * np.pi) - 3.0 * np.log(1e3), abs=0.1)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_one_draw_that_is_no_number_is_enough_to_refuse(wrong):
+    draws = np.random.default_rng(6).standard_normal((3, 60, 2))
+    draws[1, 17, 1] = wrong
+    with pytest.raises(ValueError, match="1 of the draws' values are NaN or infinite"):
+        bridge(draws, normal_log_density, seed=0)
+
+
+def test_shapes_of_draws():
+    draws = np.random.default_rng(6).standard_normal((3, 60, 2))
+    for wrong in (draws[0, :, 0], draws[None], draws[..., :0]):
+        with pytest.raises(ValueError, match="must have shape"):
+            bridge(wrong, normal_log_density, seed=0)
+    one = bridge(draws[..., :1], normal_log_density, seed=0)
+    assert one.log_z == pytest.approx(0.5 * np.log(2.0 * np.pi), abs=0.05)
+    with pytest.raises(ValueError, match="n_proposals must be at least 20, got 19"):
+        bridge(draws, normal_log_density, seed=0, n_proposals=19)
+    assert np.isfinite(bridge(draws, normal_log_density, seed=0, n_proposals=20).log_z)
