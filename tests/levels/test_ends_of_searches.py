@@ -7,12 +7,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from bayes_lssvm import NotPositiveSemidefiniteError
 from bayes_lssvm.kernels import RBF, Linear, Polynomial
 from bayes_lssvm.levels.level1 import ClassCentres, DualPosterior
 from bayes_lssvm.levels.level2 import (
     NO_SIGNAL_GAIN,
+    _interior_modes,
     at_gamma,
     j4,
     log_evidence,
@@ -417,3 +419,26 @@ def test_a_dip_of_the_size_of_rounding_is_no_mode(depth, at_boundary):
     assert found.status == "no signal"
     assert found.at_boundary == at_boundary
     assert np.log(found.gamma) == pytest.approx(-10.0 if at_boundary else 0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("n", [5, 9])
+def test_conjugate_gradients_take_ten_steps_a_point_and_no_more(n):
+    X = np.random.default_rng(n).normal(size=(n, 2))
+    with pytest.warns(ConvergenceWarning, match=f"stopped after {10 * n} iterations"):
+        found = solve_cg(RBF(1.0), X, X[:, 0], 1e3, tolerance=-1.0, preconditioner_rank=0, progress=False)
+    assert (found.iterations, found.converged) == (10 * n, False)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_minimum_midway_between_two_points_of_the_grid_is_seen(side):
+    """Both have the same cost, and the one before or after it is far above."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(12, 2))
+    spectrum = CentredSpectrum.from_kernel_matrix(RBF(1.0)(X), np.sin(1.5 * X[:, 0]) + 0.4 * rng.normal(size=12))
+    mode = float(np.log(optimise(spectrum).modes[0].gamma))
+    grid = mode + np.array([-1.5, -0.5, 0.5, 1.5, 2.5])
+    costs = np.array([3.0, 1.0, 1.0, 3.0, 4.0])
+    if side < 0:
+        grid, costs = mode + np.array([-2.5, -1.5, -0.5, 0.5, 1.5]), np.array([4.0, 3.0, 1.0, 1.0, 3.0])
+    ((found,),) = _interior_modes(spectrum, grid, costs[:, None])
+    assert np.log(found.gamma) == pytest.approx(mode, abs=1e-6)

@@ -235,7 +235,7 @@ def by_hand(values):
     return values.size / max(2.0 * sum(pairs) - 1.0, 1.0 / np.log10(values.size))
 
 
-@pytest.mark.parametrize("n", [40, 41, 43, 200])
+@pytest.mark.parametrize("n", [43, 41, 40, 200])
 @pytest.mark.parametrize("kind", ["white", "slow", "apart", "alternating", "drift"])
 def test_effective_numbers_by_sums_over_lags(n, kind):
     """Chains that disagree keep every pair positive to the last lag."""
