@@ -5,13 +5,25 @@ Of the library only the effective number of draws is used, which has tests again
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
-from bayes_lssvm.sampling.bridge import _fixed_point, _location_and_scale, bridge, effective_sample_size
+from bayes_lssvm.sampling.bridge import (
+    _combine,
+    _concerns,
+    _fixed_point,
+    _Half,
+    _location_and_scale,
+    _shared_by_warps,
+    _values,
+    bridge,
+    effective_sample_size,
+)
 
 
 def log_density(x):
@@ -189,18 +201,19 @@ def test_few_draws_give_blocks_of_the_covariance_whatever_the_units():
     assert np.count_nonzero(many) == d * (d + 1) // 2
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("share", [0.97, 1.03])
-def test_what_counts_as_correlated(share):
+def test_what_counts_as_correlated(share, sign):
     """A sample correlation of exactly a little less or more than 2√(log d / n)."""
     d, n = 10, 50
     z = np.random.default_rng(5).standard_normal((n, d))
     z -= z.mean(axis=0)
     z = np.linalg.qr(z)[0]  # no sample correlation at all
-    r = share * 2.0 * np.sqrt(np.log(d) / n)
+    r = sign * share * 2.0 * np.sqrt(np.log(d) / n)
     z[:, 1] = r * z[:, 0] + np.sqrt(1.0 - r**2) * z[:, 1]
     blocks = (lambda L: L @ L.T)(_location_and_scale(z[None])[1])
     assert np.corrcoef(z.T)[0, 1] == pytest.approx(r)
-    assert abs(blocks[0, 1]) == pytest.approx(r / (n - 1) if share > 1.0 else 0.0, abs=1e-12)
+    assert blocks[0, 1] == pytest.approx(r / (n - 1) if share > 1.0 else 0.0, abs=1e-12)
     assert np.abs(blocks[2:, :2]).max() < 1e-12
 
 
@@ -222,7 +235,7 @@ def by_hand(values):
     return values.size / max(2.0 * sum(pairs) - 1.0, 1.0 / np.log10(values.size))
 
 
-@pytest.mark.parametrize("n", [40, 41, 43, 200])
+@pytest.mark.parametrize("n", [43, 41, 40, 200])
 @pytest.mark.parametrize("kind", ["white", "slow", "apart", "alternating", "drift"])
 def test_effective_numbers_by_sums_over_lags(n, kind):
     """Chains that disagree keep every pair positive to the last lag."""
@@ -264,8 +277,25 @@ def test_the_fixed_point_of_given_terms(level):
     log_z, f2 = root(effective)
     assert found.log_z == pytest.approx(log_z, abs=1e-9)
     assert found.effective == pytest.approx(min(effective_sample_size(f2), 200.0), rel=1e-6)
+    s1, s2 = effective / (effective + 150.0), 150.0 / (effective + 150.0)
+    f1 = 1.0 / (s1 + s2 * np.exp(log_z - log_l_proposal))
+    assert found.overlap == pytest.approx(np.mean(f1), rel=1e-6)
+    assert found.v_proposal == pytest.approx(np.var(f1) / np.mean(f1) ** 2 / 150.0, rel=1e-6)
+    assert found.v_post == pytest.approx(np.var(f2) / np.mean(f2) ** 2 / found.effective, rel=1e-6)
+    # how the sum over the posterior falls as all its terms rise
+    ends = [np.log(np.mean(1.0 / (s1 * np.exp(log_l + h - log_z) + s2))) for h in (1e-5, -1e-5)]
+    assert found.slope == pytest.approx((ends[1] - ends[0]) / 2e-5, rel=1e-6)
     few = _fixed_point(log_l, log_l_proposal, 2, 1e-12)
     assert (few.iterations, few.converged) == (2, False)
+
+
+@pytest.mark.parametrize("warp", ["III", "none"])
+@pytest.mark.parametrize(("d", "n"), [(1, 81), (3, 200), (4, 301)])
+def test_what_both_halves_share_before_it_is_bounded(d, n, warp):
+    chains = draws_of(10 + d, d=3, n=n)[..., [0, 1, 2, 0]][..., :d]
+    if d == 4:
+        chains = chains + 0.3 * np.random.default_rng(0).standard_normal(chains.shape)
+    assert _shared_by_warps(chains, warp) == pytest.approx(shared(chains, warp), rel=1e-9)
 
 
 def test_nothing_to_bridge_is_said_so_and_hardly_anything_is_not():
@@ -273,3 +303,113 @@ def test_nothing_to_bridge_is_said_so_and_hardly_anything_is_not():
         _fixed_point(np.zeros((2, 9)), np.full(9, -np.inf), 10, 1e-9)
     some = np.append(np.full(8, -np.inf), 0.0)
     assert np.isfinite(_fixed_point(np.zeros((2, 9)), some, 1000, 1e-9).log_z)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_one_value_that_is_none_is_enough_to_refuse(wrong):
+    x = np.zeros((40, 2))
+    values = np.where(np.arange(40) == 17, wrong, -1.0)
+    for drawn, words in ((True, "not finite at 1 of 40 draws"), (False, "NaN or \\+inf at points near the draws")):
+        with pytest.raises(ValueError, match=words):
+            _values(lambda _: values, x, drawn=drawn)
+    outside = np.where(np.arange(40) == 17, -np.inf, -1.0)
+    assert np.array_equal(_values(lambda _: outside, x, drawn=False), outside)
+
+
+def half_of(**own):
+    """A half whose numbers nothing is wrong with, but for those that are given."""
+    usual = {
+        "log_z": 1.0,
+        "v_post": 0.01,
+        "v_proposal": 0.02,
+        "slope": 0.5,
+        "effective": 300.0,
+        "overlap": 0.6,
+        "iterations": 5,
+        "converged": True,
+    }
+    return _Half(**{**usual, **own})
+
+
+def test_the_worse_of_two_halves_is_told():
+    chains = np.random.default_rng(2).standard_normal((2, 400, 2))
+    a = half_of(log_z=1.0, effective=250.0, overlap=0.7, iterations=4)
+    b = half_of(log_z=1.4, effective=310.0, overlap=0.5, iterations=9, v_post=0.03)
+    for halves in ([a, b], [b, a]):
+        found = _combine(halves, chains, "III")
+        assert found.log_z == pytest.approx(1.2)
+        assert found.iterations == 9
+        assert found.converged
+        told = found.diagnostics
+        assert (told["effective_draws"], told["overlap"]) == (250.0, 0.5)
+        assert told["effective_draws_of_halves"] == tuple(h.effective for h in halves)
+        assert told["log_z_of_halves"] == tuple(h.log_z for h in halves)
+        assert abs(told["halves_apart"]) == pytest.approx(0.4 / np.sqrt(0.03 + 0.05))
+        assert np.sign(told["halves_apart"]) == np.sign(halves[1].log_z - halves[0].log_z)
+        assert (told["dim"], told["draws"]) == (2, 800)
+        # what both share, ½·½·3/(n_a n_b) of some 400 squares each, is next to nothing
+        assert found.standard_error**2 == pytest.approx(0.25 * (0.03 + 0.05), rel=1e-3)
+    alone = _combine([a], chains, "III")
+    assert (alone.log_z, alone.diagnostics["halves_apart"]) == (1.0, 0.0)
+    assert alone.standard_error == pytest.approx(np.sqrt(0.03))
+    assert not _combine([a, half_of(converged=False)], chains, "III").converged
+
+
+@pytest.mark.parametrize(
+    ("own", "converged", "error", "words"),
+    [
+        ({}, True, 0.1, None),
+        ({}, False, 0.1, "before its fixed point"),
+        ({"effective_draws": 100.0}, True, 0.1, None),
+        ({"effective_draws": 99.4}, True, 0.1, "only 99 effective draws"),
+        ({"overlap": 0.1}, True, 0.1, None),
+        ({"overlap": 0.099}, True, 0.1, "hardly overlap \\(0.099\\)"),
+        ({"overlap": 0.15}, True, 0.1, None),
+        ({"halves_apart": 4.0}, True, 0.1, None),
+        ({"halves_apart": 4.1}, True, 0.1, "4.1 standard errors apart"),
+        ({"halves_apart": -4.6}, True, 0.1, "4.6 standard errors apart"),
+        ({}, True, 0.3, None),
+        ({}, True, 0.31, "too large for its linear formula"),
+    ],
+)
+def test_what_is_a_doubt_and_what_is_none(own, converged, error, words):
+    usual = {"effective_draws": 500.0, "overlap": 0.9, "halves_apart": 0.5}
+    found = _concerns({**usual, **own}, converged, error)
+    if words is None:
+        assert found == ()
+    else:
+        (sentence,) = found
+        assert re.search(words, sentence)
+
+
+def test_a_singular_covariance_and_stuck_draws_are_told_apart():
+    rng = np.random.default_rng(4)
+    draws = rng.standard_normal((2, 100, 3))
+    draws[..., 2] = draws[..., 0]
+    with pytest.raises(ValueError, match="singular"):
+        bridge(draws, normal_log_density, seed=0)
+    draws[..., 2] = 7.0
+    with pytest.raises(ValueError, match="do not vary in dimension 2"):
+        bridge(draws, normal_log_density, seed=0)
+    small = bridge(1e-3 * rng.standard_normal((2, 100, 3)), lambda x: normal_log_density(1e3 * x), seed=0)
+    assert small.log_z == pytest.approx(1.5 * np.log(2.0 * np.pi) - 3.0 * np.log(1e3), abs=0.1)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_one_draw_that_is_no_number_is_enough_to_refuse(wrong):
+    draws = np.random.default_rng(6).standard_normal((3, 60, 2))
+    draws[1, 17, 1] = wrong
+    with pytest.raises(ValueError, match="1 of the draws' values are NaN or infinite"):
+        bridge(draws, normal_log_density, seed=0)
+
+
+def test_shapes_of_draws():
+    draws = np.random.default_rng(6).standard_normal((3, 60, 2))
+    for wrong in (draws[0, :, 0], draws[None], draws[..., :0]):
+        with pytest.raises(ValueError, match="must have shape"):
+            bridge(wrong, normal_log_density, seed=0)
+    one = bridge(draws[..., :1], normal_log_density, seed=0)
+    assert one.log_z == pytest.approx(0.5 * np.log(2.0 * np.pi), abs=0.05)
+    with pytest.raises(ValueError, match="n_proposals must be at least 20, got 19"):
+        bridge(draws, normal_log_density, seed=0, n_proposals=19)
+    assert np.isfinite(bridge(draws, normal_log_density, seed=0, n_proposals=20).log_z)
