@@ -429,6 +429,9 @@ def test_several_sets_of_targets_are_each_as_it_is_alone(name):
     together, gamma = TridiagonalReduction.from_kernel_matrix(K, Y), np.array([0.02, 1.0, 30.0])
     log_det, q1 = together.values(gamma)
     assert q1.shape == (3, 3)
+    two, one = (TridiagonalReduction.from_kernel_matrix(K, Y[:, :sets]).values(gamma)[1] for sets in (2, 1))
+    np.testing.assert_allclose(two, q1[:, :2], rtol=1e-10)
+    np.testing.assert_allclose(one, q1[:, 0], rtol=1e-10)  # of a single set without its axis
     pairs = together.sums(gamma, np.array([2, 0, 1]))  # a set of its own for each γ
     for k, y in enumerate(Y.T):
         alone = TridiagonalReduction.from_kernel_matrix(K, y)

@@ -593,6 +593,18 @@ def test_a_pruned_descent_goes_on_from_where_the_one_before_it_ended(monkeypatch
     assert sizes == [5, 3]  # once nothing changes there is no further descent
 
 
+def test_where_no_input_is_removed_the_prior_counts_them_all():
+    X, y = planted(120, 2)
+    objective = PressObjective(X, y, "press-laplace")
+    found = descend_with_pruning(objective, PressStart(ARD((1.5, 1.5)), 1.0))
+    assert found.selected.all()
+    assert found.converged
+    eta = np.exp(-2.0 * found.kernel.log_params)
+    assert found.evaluation.xi == pytest.approx(2.0 / eta.sum(), rel=1e-12)
+    whole = descend(objective, PressStart(found.kernel, found.gamma))
+    assert found.evaluation.value == pytest.approx(whole.evaluation.value, abs=1e-6)
+
+
 def test_a_removal_that_goes_round_in_a_circle_ends_and_has_not_converged(monkeypatch):
     """The third input goes, comes back, and goes again."""
     X, y = planted(60, 3)
