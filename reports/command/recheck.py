@@ -5,7 +5,7 @@ settings that are stored, and each of their numbers is set beside the stored one
 OUTPUT, so that a second run draws others; `--seconds` leaves out cells that took longer when they were stored.
 
 `--computed FOLDER` compares the cells that `reproduce --output FOLDER` has computed, and computes none itself; with
-`--adopt` the record takes them, new ones too, and its page is written again.
+`--adopt` the record takes them, new ones too, and its page and the overview of the tables are written again.
 
 Exit status: 0 where all accuracies and AUCs, which the papers print, are equal; 1 for bad input, 2 where some differ.
 """
@@ -31,6 +31,7 @@ from validation.registry import TABLES, get_study
 
 from . import gallery
 from .parser import Parser
+from .redraw import OVERVIEW_COMMAND, overview_of
 
 NAME = "recheck"
 ALIKE = 1e-5
@@ -115,9 +116,8 @@ def compare_computed(record: StudyResult, folder: Path, *, adopt: bool) -> int:
     if adopt:
         command = f"python -m reports reproduce {record.study} --pages"
         write_page(page_of(merged(record, computed)), gallery.FOLDER, command=command, **gallery.STYLE)
-        print(
-            f"The record of {record.study} holds these {len(computed.cells)} cells; `make redraw` draws the overview."
-        )
+        write_page(overview_of(gallery.FOLDER), gallery.FOLDER, command=OVERVIEW_COMMAND, **gallery.STYLE)
+        print(f"The record of {record.study} holds these {len(computed.cells)} cells.")
     return 0
 
 
@@ -175,5 +175,5 @@ def _equal(found: Collection[list[str]]) -> tuple[int, ...]:
 
 
 def _among(names: list[str], of: tuple[str, ...]) -> bool:
-    """Whether one of the values that differ is called so."""
-    return any(name.split(".")[-1] in of for name in names)
+    """Whether one of the values that differ is called so; stages of a descent are no figures of the table."""
+    return any(name.split(".")[-1] in of and not name.startswith("stages.") for name in names)

@@ -37,7 +37,8 @@ def test_cells_of_other_settings_or_seeds_are_not_compared():
 
 def test_cells_of_a_folder_are_counted_by_column_and_taken_into_the_record():
     def finished(key, error, gamma):
-        return FinishedCell(Cell(key, {}, 5), {"error": error, "gamma": gamma}, (), (), 2.0)
+        values = {"error": error, "gamma": gamma, "stages": [{"error": gamma}]}
+        return FinishedCell(Cell(key, {}, 5), values, (), (), 2.0)
 
     record = read_result(gallery.FOLDER / "paper1-table2.json")
     first, second = (f"banana.lssvm-rbf.{k:02d}" for k in (0, 1))

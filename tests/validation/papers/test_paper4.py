@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from markupsafe import escape
+from scipy.optimize import minimize_scalar
 from scipy.stats import multivariate_normal
 
 from bayes_lssvm import BayesianLSSVR
@@ -23,6 +24,7 @@ from reports.pages import paper4_ovarian as ovarian_page
 from reports.pages.paper4_ovarian import sentences as ovarian_sentences
 from validation.harness import run, splits
 from validation.papers.paper4 import ovarian as paper4_ovarian
+from validation.papers.paper4 import volatility as paper4_volatility
 from validation.papers.paper4.dax import COLUMNS, trading
 from validation.papers.paper4.dax import STUDY as DAX_STUDY
 from validation.papers.paper4.dax import table as dax_table
@@ -123,6 +125,24 @@ def test_the_width_is_the_best_of_a_dense_grid(heteroscedastic, scale):
     assert low - 1e-9 <= np.log(found.posterior.kernel.sigma) <= high + 1e-9
     assert found.log_evidence >= best - 1e-3
     assert found.log_evidence == weighted_evidence(found.posterior.kernel(X), y, w).log_evidence
+
+
+@pytest.mark.parametrize("scale", [0.02, 1.0, 300.0])
+def test_the_width_is_sought_between_the_neighbours_of_the_best_start(heteroscedastic, scale, monkeypatch):
+    X, y, w = heteroscedastic
+    X, starts, asked = scale * X, np.log(paper4_volatility.WIDTHS * np.sqrt(2.0)), []
+
+    def bounded(cost, bounds, **settings):
+        asked.append(bounds)
+        return minimize_scalar(cost, bounds=bounds, **settings)
+
+    monkeypatch.setattr(paper4_volatility, "minimize_scalar", bounded)
+    fit_weighted(X, y, w)
+    evidences = [weighted_evidence(RBF(float(np.exp(u)))(X), y, w).log_evidence for u in starts]
+    best = int(np.argmax(evidences))
+    assert {0.02: best == 0, 1.0: 0 < best < 8, 300.0: best == 8}[scale]
+    near = [u for k, u in enumerate(starts) if abs(k - best) <= 1]
+    assert asked == [(min(near), max(near))]
 
 
 def test_weights_scale_into_zeta(heteroscedastic):
