@@ -246,6 +246,9 @@ def test_eq_15_is_the_sum_of_logarithms_that_is_printed(criterion, exponent):
     found = PressObjective(X, y, criterion).evaluate(kernel, GAMMA)
     assert found.value == pytest.approx(0.5 * len(y) * np.log(Q) + exponent * np.log(penalty), rel=1e-12)
     assert [found.press, found.penalty, found.xi] == pytest.approx([Q, penalty, exponent / penalty], rel=1e-12)
+    for count in (1, 2, 5):  # of inputs that the prior counts, at most those that there are
+        counted = PressObjective(X, y, criterion, count=count).evaluate(kernel, GAMMA)
+        assert counted.xi == pytest.approx(exponent * min(count, 3) / 3.0 / penalty, rel=1e-12)
     linear = leave_one_out(Linear()(X), y, GAMMA)
     alone = PressObjective(X, y, criterion).evaluate(Linear(), GAMMA)
     assert alone.value == pytest.approx(0.5 * len(y) * np.log(linear.press), rel=1e-12)
