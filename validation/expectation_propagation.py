@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
-from scipy.linalg.lapack import dpotri
+from scipy.linalg.lapack import dpotri, dtrtri
 from scipy.special import log_ndtr
 
 from bayes_lssvm.base.errors import NotPositiveSemidefiniteError
@@ -29,6 +29,7 @@ __all__ = ["Approximation", "Sites", "expectation_propagation"]
 
 _MEMORY = 4  # sweeps that are mixed
 _MOST_SWEEPS = 500
+_FAINT = 1e-3  # of a site's precision times its prior variance: below, the short cut loses three digits of sixteen
 
 
 class Sites(NamedTuple):
@@ -148,9 +149,22 @@ def _marginals(K: Array, sites: Sites) -> _Marginals:
         factor = cholesky(B, lower=True, overwrite_a=True, check_finite=False)
     except np.linalg.LinAlgError as error:
         raise NotPositiveSemidefiniteError(f"Expectation propagation broke down: {error}") from error
-    V = solve_triangular(factor, root[:, None] * K, lower=True, overwrite_b=True, check_finite=False)
-    variance = np.diag(K) - np.einsum("ij,ij->j", V, V)  # of Σ = K − K S^½ B⁻¹ S^½ K
-    return _Marginals(factor, K @ sites.shift - V.T @ (V @ sites.shift), variance)
+    mean = K @ (sites.shift - _pulled(K, sites, factor))
+    return _Marginals(factor, mean, _variances(K, root, factor))
+
+
+def _variances(K: Array, root: Array, factor: Array) -> Array:
+    """The diagonal of Σ = K − K S^½ B⁻¹ S^½ K.
+
+    S^½ Σ S^½ = 1 − B⁻¹, and the diagonal of B⁻¹ is a third of the work; it says nothing of sites without precision.
+    """
+    variance, faint = np.diag(K).copy(), root**2 * np.diag(K) < _FAINT
+    V = solve_triangular(factor, root[:, None] * K[:, faint], lower=True, overwrite_b=True, check_finite=False)
+    variance[faint] -= np.einsum("ij,ij->j", V, V)
+    if not np.all(faint):
+        inverse = np.tril(dtrtri(factor, lower=1)[0])
+        variance[~faint] = (1.0 - np.einsum("ij,ij->j", inverse, inverse)[~faint]) / root[~faint] ** 2
+    return variance
 
 
 def _pulled(K: Array, sites: Sites, factor: Array) -> Array:

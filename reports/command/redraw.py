@@ -24,6 +24,8 @@ from validation.registry import TABLES, get_study, get_table
 
 from . import gallery
 
+OVERVIEW_COMMAND = "make reproduce"
+
 
 def redrawn(folder: Path) -> Iterator[tuple[Page, str]]:
     """Every page of a folder, with the command that makes it anew."""
@@ -34,15 +36,22 @@ def redrawn(folder: Path) -> Iterator[tuple[Page, str]]:
                 yield page_of(_described(read_result(path))), record["command"]
             except FileNotFoundError as error:  # data that are not shipped
                 print(f"{record['file']} stays as it is: {error}", file=sys.stderr)
-    tables = {
-        record["study"]: _described(read_result(path)) for path, record in records.items() if record["study"] in TABLES
-    }
     if any(record["study"] == REPRODUCTION for record in records.values()):
         try:
-            everything = [(get_table(tables[name]), tables[name]) for name in TABLES if name in tables]
-            yield overview.page(everything, overview.names_of(everything)), "make reproduce"
+            yield overview_of(folder), OVERVIEW_COMMAND
         except FileNotFoundError as error:  # data of a table that are not shipped
             print(f"{REPRODUCTION}.html stays as it is: {error}", file=sys.stderr)
+
+
+def overview_of(folder: Path) -> Page:
+    """The overview of the papers' tables, from their records in a folder."""
+    tables = [
+        _described(read_result(path))
+        for path in (folder / f"{name}.json" for name in TABLES)
+        if _record(path) is not None
+    ]
+    everything = [(get_table(table), table) for table in tables]
+    return overview.page(everything, overview.names_of(everything))
 
 
 def _described(result: StudyResult) -> StudyResult:

@@ -123,8 +123,11 @@ def test_outliers_of_constant_noise_a_table_and_a_plot():
     ax = found.plot()
     assert ax.get_ylabel() == "support value α"
     plt.close(ax.figure)
-    with pytest.raises(ValueError, match="chance must lie between 0 and 1"):
-        BayesianLSSVR().fit(X, y).outliers(chance=2.0)
+    fitted = BayesianLSSVR().fit(X, y)
+    for chance in (0.0, 1.0, 1.5):
+        with pytest.raises(ValueError, match="chance must lie between 0 and 1"):
+            fitted.outliers(chance=chance)
+    assert 11 in fitted.outliers(chance=0.999).rows
 
 
 def test_outliers_by_support_values_are_those_of_refits():

@@ -443,6 +443,23 @@ def test_scales_start_at_widths_that_suit_standardised_inputs():
         np.testing.assert_allclose(widths[:, 0] / np.sqrt(d), by_d[2][:, 0] / np.sqrt(2.0), rtol=1e-12)
 
 
+@pytest.mark.parametrize("d", [1, 4, 9])
+def test_searches_reach_decades_below_and_above_what_is_typical(d):
+    """A width is typically √d, the scale of a polynomial d; of what has no typical value it is the present one."""
+    X, root = np.zeros((3, d)), np.sqrt(d)
+    widths = 2.0 ** np.arange(-5, 6) * root
+    for kernel, low, high, starts in (
+        (RBF(0.3), [1e-2 * root], [1e3 * root], widths[:, None]),
+        (ARD((0.3,) * d), [1e-2 * root] * d, [1e3 * root] * d, np.outer(widths, np.ones(d))),
+        (Matern(0.3), [1e-2 * root / np.sqrt(2.0)], [1e3 * root / np.sqrt(2.0)], widths[:, None] / np.sqrt(2.0)),
+        (Polynomial(2, 0.3), [1e-4 * d], [1e5 * d], d * np.array([[0.1], [1.0], [10.0], [100.0]])),
+        (MLP(0.2, 0.5), [0.2e-4, 0.5e-4], [0.2e4, 0.5e4], np.empty((0, 2))),
+        (3.0 * Linear(), [3e-6], [3e6], np.empty((0, 1))),
+    ):
+        np.testing.assert_allclose(np.exp(kernel.log_bounds(X)).T, [low, high], rtol=1e-12)
+        np.testing.assert_allclose(np.exp(kernel.starting_points(X)[1:]), starts, rtol=1e-12)
+
+
 # ---------------------------------------------------------------------------------------------------- algebra
 
 

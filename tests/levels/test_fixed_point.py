@@ -34,6 +34,38 @@ def test_fixed_point_equals_the_search_where_there_is_one_mode(ripley_best):
     np.testing.assert_allclose([mode.mu, mode.zeta], [1.667, 2.741], atol=6e-4)  # section 7.1
 
 
+@pytest.mark.parametrize("steps", [1, 4])
+def test_so_many_steps_are_made_and_told(ripley_best, steps):
+    """Beside a plain loop of 2μE_W = γ_eff − 1 and 2ζE_D = N − γ_eff, and the shortcut with 10 and N."""
+    for iterate, options, count in ((mackay_fixed_point, {}, None), (cheap_and_cheerful, {"n_parameters": 10}, 10.0)):
+        found = iterate(ripley_best, mu=0.5, zeta=3.0, max_iter=steps, **options)
+        mu, zeta = 0.5, 3.0
+        for _ in range(steps):
+            gamma = zeta / mu
+            determined = l2.gamma_eff(ripley_best, gamma)
+            above, below = (determined - 1.0, ripley_best.n - determined) if count is None else (count, ripley_best.n)
+            mu, zeta = 0.5 * above / l2.e_w(ripley_best, gamma), 0.5 * below / l2.e_d(ripley_best, gamma)
+        np.testing.assert_allclose([found.mu, found.zeta], [mu, zeta], rtol=1e-9)
+        assert found.iterations == steps
+        assert not found.converged
+
+
+@pytest.mark.parametrize(("mu", "zeta"), [(1e-2, 2.7), (50.0, 2.7), (1.7, 0.1), (1.7, 300.0)])
+def test_iterations_end_where_neither_moves_by_the_tolerance(ripley_best, mu, zeta):
+    """From either side of the mode, and at the first such step."""
+    for iterate, options in ((mackay_fixed_point, {}), (cheap_and_cheerful, {"n_parameters": 10})):
+        end = iterate(ripley_best, mu=mu, zeta=zeta, tolerance=1e-4, **options)
+        before = iterate(ripley_best, mu=mu, zeta=zeta, tolerance=1e-4, max_iter=end.iterations - 1, **options)
+        earlier = iterate(ripley_best, mu=mu, zeta=zeta, tolerance=1e-4, max_iter=end.iterations - 2, **options)
+        assert end.converged
+        assert not before.converged
+        last, last_but_one = (
+            np.abs(np.log([one.mu / other.mu, one.zeta / other.zeta]))
+            for one, other in ((end, before), (before, earlier))
+        )
+        assert last.max() < 1e-4 <= last_but_one.max()
+
+
 def test_cheap_and_cheerful(ripley_best, ripley_standardised):
     """2μE_W = k and 2ζE_D = N where it converges; with all N − 1 directions of an RBF counted it runs away."""
     X, y = ripley_standardised

@@ -15,7 +15,7 @@ from bayes_lssvm import compare
 from bayes_lssvm.comparison.words import kass_raftery
 from bayes_lssvm.kernels import RBF, Linear, Polynomial
 from bayes_lssvm.levels.level2 import log_evidence, log_evidence_gradient, log_evidence_hessian, optimise
-from bayes_lssvm.levels.level3 import as_prior_sd, evaluate, evidence_of
+from bayes_lssvm.levels.level3 import as_prior_sd, evaluate, evidence_of, log_eq_5_3
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
 
 PRIOR_SD = 3.0
@@ -171,6 +171,15 @@ def test_5_3_where_less_than_one_direction_is_determined():
     numerator = np.log(mu) + 39 * np.log(zeta)
     denominator = np.log(counted) + np.log(39.0 - counted) + np.log(mu + zeta * top)
     assert result.log_eq_5_3 == pytest.approx(0.5 * (numerator - denominator), abs=1e-8)
+
+
+def test_5_3_has_no_bound_where_a_count_is_zero(ripley_standardised):
+    """No direction is determined, or all N are."""
+    spectrum = spectrum_of(RBF(1.5), ripley_standardised)
+    mode = optimise(spectrum)
+    for counts in ({"d_eff": 0.0, "gamma_eff": 1.0}, {"d_eff": mode.n - 1.0, "gamma_eff": float(mode.n)}):
+        assert log_eq_5_3(spectrum, dataclasses.replace(mode, **counts)) == np.inf
+    assert np.isfinite(log_eq_5_3(spectrum, mode))
 
 
 def maximum_over_sigma(data, criterion: str) -> tuple[float, object]:

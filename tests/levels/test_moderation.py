@@ -10,6 +10,7 @@ from bayes_lssvm import BayesianLSSVC
 from bayes_lssvm.kernels import ARD, RBF, Linear, Polynomial
 from bayes_lssvm.levels.level1 import ClassCentres, ClassMoments, DualPosterior
 from bayes_lssvm.levels.level2 import optimise
+from bayes_lssvm.levels.logistic_map import LogisticMap
 from bayes_lssvm.levels.moderation import (
     PAPERS_MODERATIONS,
     class_log_odds,
@@ -397,3 +398,25 @@ def test_where_labels_err_at_random_normal_densities_are_too_sure(share):
     assert odds > 1.3 * right
     (mapped,) = model.set_params(moderation="loo").decision_function([[1.0]])
     assert mapped == pytest.approx(right, rel=0.02)
+
+
+@pytest.mark.parametrize("prior_plus", [0.25, 0.5, 0.9])
+def test_each_read_out_has_its_formula_and_the_prior_in_the_place_of_the_training_frequencies(unbalanced, prior_plus):
+    """A quarter of the rows are of class +1; two of the forms have that built in."""
+    X, y = unbalanced
+    design, new = Design(RBF(1.5), X, y), X[::4] + 0.2
+    loo = LogisticMap(1.7, -0.4, float(np.log(1.0 / 3.0)), 0.05, 8.0)
+    z, variance = design.posterior.latent_mean(new), design.posterior.latent_variance(new)
+    of_prior, of_training = np.log(prior_plus / (1.0 - prior_plus)), np.log(0.25 / 0.75)
+    expected = {
+        "class": class_log_odds(*design.centres.moments(design.posterior, new), design.centres.zeta_star) + of_prior,
+        "target": target_log_odds(z, variance, design.zeta) + of_prior,
+        "softmax": softmax_log_odds(z, variance) + of_prior - of_training,
+        "loo": loo.log_odds(z, variance) + of_prior - of_training,
+    }
+    for moderation, wanted in expected.items():
+        options = {"prior_plus": prior_plus, "training_plus": 0.25, "moderation": moderation, "loo": loo}
+        found = log_odds(design.posterior, design.centres, new, **options)
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+    with pytest.raises(ValueError, match="moderation must be one of"):
+        log_odds(design.posterior, design.centres, new, **{**options, "loo": None})

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from bayes_lssvm.base.errors import NotPositiveSemidefiniteError
 from bayes_lssvm.kernels import RBF, Linear, Polynomial
 from bayes_lssvm.levels import solvers
 from bayes_lssvm.levels.level1 import PrimalPosterior
@@ -257,6 +258,23 @@ class RecordingRBF(RBF):
     def __call__(self, X, Z=None):
         self.shapes.append((len(X), len(X if Z is None else Z)))
         return super().__call__(X, Z)
+
+
+class Negative(Linear):
+    """Minus an inner product, which says of itself that it is one."""
+
+    def __call__(self, X, Z=None):
+        return -super().__call__(X, Z)
+
+    def diag(self, X):
+        return -super().diag(X)
+
+
+@pytest.mark.parametrize("inputs", [np.resize([-1.0, 1.0], 20), np.ones(20)], ids=["targets", "ones"])
+def test_conjugate_gradients_refuse_a_matrix_on_which_one_system_has_no_minimum(inputs):
+    """−xxᵀ + 1/γ is negative along x alone, which is orthogonal to the right side of the other system."""
+    with pytest.raises(NotPositiveSemidefiniteError, match="not positive definite on these data"):
+        solve_cg(Negative(), inputs[:, None], np.resize([-1.0, 1.0], 20), 1.0, preconditioner_rank=0, progress=False)
 
 
 @pytest.mark.parametrize("limit", [1, N, 7 * N, 7 * N + 5])

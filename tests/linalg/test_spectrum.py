@@ -99,7 +99,9 @@ def test_norm_and_means_are_those_of_the_matrix(name, weighted):
     K, w = MATRICES[name], np.random.default_rng(3).uniform(0.2, 3.0, N)
     spectrum = CentredSpectrum.from_kernel_matrix(K, TARGETS["real"], w if weighted else None)
     shares = w / w.sum() if weighted else np.full(N, 1.0 / N)
-    assert spectrum.kernel_norm == pytest.approx(np.linalg.norm(K) * (w.max() if weighted else 1.0), rel=1e-12)
+    tridiagonal = TridiagonalReduction.from_kernel_matrix(K, TARGETS["real"], w if weighted else None)
+    norm = np.linalg.norm(K) * (w.max() if weighted else 1.0)
+    assert [spectrum.kernel_norm, tridiagonal.kernel_norm] == pytest.approx([norm, norm], rel=1e-12)
     np.testing.assert_allclose(spectrum.kernel_means, K @ shares, rtol=1e-12)
 
 
@@ -427,6 +429,9 @@ def test_several_sets_of_targets_are_each_as_it_is_alone(name):
     together, gamma = TridiagonalReduction.from_kernel_matrix(K, Y), np.array([0.02, 1.0, 30.0])
     log_det, q1 = together.values(gamma)
     assert q1.shape == (3, 3)
+    two, one = (TridiagonalReduction.from_kernel_matrix(K, Y[:, :sets]).values(gamma)[1] for sets in (2, 1))
+    np.testing.assert_allclose(two, q1[:, :2], rtol=1e-10)
+    np.testing.assert_allclose(one, q1[:, 0], rtol=1e-10)  # of a single set without its axis
     pairs = together.sums(gamma, np.array([2, 0, 1]))  # a set of its own for each γ
     for k, y in enumerate(Y.T):
         alone = TridiagonalReduction.from_kernel_matrix(K, y)

@@ -1,8 +1,9 @@
 """Does the test that an equation's row names go red when its function is broken? `python -m tests.mutations.mapped`.
 
 The equation maps (`docs/theory/equations*.md`) name for each equation the functions that compute it and the tests that
-show it. A row is drawn, and a fault from what its tests run of its functions, or where these have none of what they
-call. The row's tests alone look at it. Faults that `equivalent.json` shows to change nothing are not drawn.
+show it, and `equations_functions.md` the tests that hold a function whatever the equation. A row is drawn, and a fault
+from what its tests run of its functions, or where these have none of what they call. The row's tests and those of its
+functions alone look at it. Faults that `equivalent.json` shows to change nothing are not drawn.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ from tests.mutations.areas import equivalents
 from tests.mutations.operators import Mutant, mutants_of
 
 MAPS = ("docs/theory/equations.md", "docs/theory/equations_papers_1_to_4.md")
+FUNCTIONS = "docs/theory/equations_functions.md"
 DEPTH = 2  # of calls: a function that only calls others has no formula of its own
 PACKAGES = ("bayes_lssvm", "validation")
 CHECKS = "bayes_lssvm.base"  # input, memory, files: no formula
-AT_ONCE = 20  # rows between two writes
+AT_ONCE = 100  # rows between two writes; for each part the tests are traced once
 TRIED = 12  # faults of a row, of which the first that its tests reach counts
 _NAME, _TEST = re.compile(r"`((?:bayes_lssvm|validation)\.[\w.]+)"), re.compile(r"tests/[\w/]+\.py::\w+")
 
 
 class MapRow(NamedTuple):
-    """An equation with the dotted names that compute it and the tests that show it."""
+    """An equation with the dotted names that compute it and the tests that show it or hold these."""
 
     paper: str
     equation: str  # with a number where rows before it have the same
@@ -50,17 +52,29 @@ class MapRow(NamedTuple):
 
 def map_rows(root: Path = ROOT) -> list[MapRow]:
     """The rows of both maps that have a function and a test."""
+    held = function_tests(root)
     found, paper, seen = [], "Paper 0", Counter[tuple[str, str]]()
     for file in MAPS:
         for line in (root / file).read_text("utf-8").splitlines():
             if line.startswith("## Paper"):
                 paper = line.removeprefix("## ")
-            cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+            cells = _cells(line)
             if len(cells) >= 4 and (names := _NAME.findall(cells[-2])) and (tests := _TEST.findall(cells[-1])):
                 seen[paper, cells[0]] += 1
                 number = f" ({seen[paper, cells[0]]})" if seen[paper, cells[0]] > 1 else ""
-                found.append(MapRow(paper, cells[0] + number, tuple(names), tuple(tests)))
+                together = dict.fromkeys([*tests, *(test for name in names for test in held.get(name, ()))])
+                found.append(MapRow(paper, cells[0] + number, tuple(names), tuple(together)))
     return found
+
+
+def function_tests(root: Path = ROOT) -> dict[str, list[str]]:
+    """The tests that hold a function whatever the equation, by its dotted name."""
+    rows = [_cells(line) for line in (root / FUNCTIONS).read_text("utf-8").splitlines()]
+    return {name: _TEST.findall(row[1]) for row in rows if len(row) == 2 for name in _NAME.findall(row[0])}
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
 
 
 def object_of(name: str) -> Any:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.mutations.__main__ import ROOT, run, sample, table
 from tests.mutations.areas import AREAS, HERE, Area, equivalents
-from tests.mutations.mapped import drawn, faults_of, map_rows, summary, unfinished
+from tests.mutations.mapped import drawn, faults_of, function_tests, map_rows, summary, unfinished
 from tests.mutations.operators import mutants_of
 from tests.mutations.worker import Reach, of_names, ordered, that_run
 
@@ -151,6 +151,14 @@ def test_the_equation_maps_are_read_and_their_functions_found():
     assert len(job["mutants"]) == len(job["named"])
     assert {one["row"] for one in job["named"]} == {"Paper 1: 3", "Paper 2: 11"}
     assert job == drawn([rows["Paper 1: 3"], rows["Paper 2: 11"]], seed=1)
+
+
+def test_every_function_of_the_maps_has_its_tests_in_one_place():
+    """They look at a fault of the function whichever row it was drawn for."""
+    rows, held = map_rows(), function_tests()
+    assert set(held) == {name for row in rows for name in row.names}
+    assert all(held.values())
+    assert all(set(held[name]) <= set(row.tests) for row in rows for name in row.names)
 
 
 def test_a_branch_that_is_not_taken_is_not_reached(tmp_path):

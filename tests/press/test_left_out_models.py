@@ -7,6 +7,7 @@ import pytest
 
 from bayes_lssvm.kernels import RBF, Linear
 from bayes_lssvm.levels.solvers import solve_cholesky
+from bayes_lssvm.press import left_out_models
 from bayes_lssvm.press.conformal import folds, jackknife_plus, rank_among, thresholds
 from bayes_lssvm.press.leave_one_out import leave_one_out
 from bayes_lssvm.press.left_out_models import LeftOutModels
@@ -66,6 +67,32 @@ def test_a_block_of_all_single_rows_is_leave_one_out():
     np.testing.assert_allclose(models.errors(singles), models.errors(), rtol=1e-10)
     one, other = (np.concatenate(list(models.predictions(new, models.errors(), b))) for b in (singles, None))
     np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_new_points_in_pieces_are_those_of_one_piece(monkeypatch):
+    X, y, _ = data()
+    new = np.random.default_rng(7).normal(size=(8, 2))
+    models = LeftOutModels.of(RBF(1.3), X, y, GAMMA)
+    blocks = [np.arange(0, 9), np.arange(9, 23)]
+    errors = models.errors(blocks)
+    (whole,) = models.predictions(new, errors, blocks)
+    monkeypatch.setattr(left_out_models, "BLOCK_DOUBLES", 3 * N * 2)
+    pieces = list(models.predictions(new, errors, blocks))
+    assert [len(piece) for piece in pieces] == [3, 3, 2]
+    np.testing.assert_allclose(np.concatenate(pieces), whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("blocks", [None, [np.arange(0, 9), np.arange(9, 23)]])
+def test_variances_of_left_out_errors_are_those_of_a_dense_gaussian(blocks):
+    """Of y_B given the other rows, with K and the noise 1/(γw) in units of 1/μ and a level of no known size."""
+    X, y, _ = data()
+    weights = np.random.default_rng(1).uniform(0.3, 3.0, size=N)
+    found = LeftOutModels.of(RBF(1.3), X, y, GAMMA, weights).variances(blocks)
+    S = RBF(1.3)(X) + np.diag(1.0 / (GAMMA * weights)) + 1e6  # the level's variance
+    for rows in [np.array([i]) for i in range(N)] if blocks is None else blocks:
+        rest = np.setdiff1d(np.arange(N), rows)
+        given = S[np.ix_(rows, rest)] @ np.linalg.solve(S[np.ix_(rest, rest)], S[np.ix_(rest, rows)])
+        np.testing.assert_allclose(found[rows], np.diag(S[np.ix_(rows, rows)] - given), rtol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -216,6 +216,47 @@ def test_integrating_out_is_eq_14_with_the_effective_xi_and_zeta(criterion):
     assert found.xi == pytest.approx({"press-laplace": 3.0}.get(criterion, 1.5) / found.penalty)
 
 
+@pytest.mark.parametrize("criterion", ["press-br", "press-laplace", "press-curvature"])
+def test_eq_14_is_the_weighted_sum_with_its_gradient(criterion):
+    """ζQ + ξΩ, with the Q and the Ω that it tells; the gradient by differences in log₂ of the parameters."""
+    X, y, _ = problem()
+    objective, kernel, xi, zeta = PressObjective(X, y, criterion), KERNELS["ard"], 0.7, 3.0
+
+    def at(point):
+        return objective.regularised(kernel.with_log_params(point[1:]), float(np.exp(point[0])), xi=xi, zeta=zeta)
+
+    point = np.append(np.log(GAMMA), kernel.log_params)
+    found, plain = at(point), objective.evaluate(kernel, GAMMA)
+    assert (found.xi, found.zeta) == (xi, zeta)
+    assert [found.press, found.penalty] == pytest.approx([plain.press, plain.penalty], rel=1e-12)
+    assert found.value == pytest.approx(zeta * plain.press + xi * plain.penalty, rel=1e-12)
+    step = 1e-5
+    slopes = [(at(point + step * e).value - at(point - step * e).value) / (2.0 * step) for e in np.eye(len(point))]
+    np.testing.assert_allclose(found.gradient, np.log(2.0) * np.array(slopes), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(("criterion", "exponent"), [("press-br", 1.5), ("press-laplace", 3.0)])
+def test_eq_15_is_the_sum_of_logarithms_that_is_printed(criterion, exponent):
+    """ℓ/2 log Q + d/2 log Ω, with d for d/2 under the Laplace prior; PRESS alone where no parameter has a prior."""
+    X, y, _ = problem()
+    kernel = KERNELS["ard"]
+    eta = np.array(kernel.scales) ** -2.0
+    residuals = leave_one_out(kernel(X), y, GAMMA).residuals
+    Q, penalty = 0.5 * residuals @ residuals, {"press-br": 0.5 * eta @ eta, "press-laplace": eta.sum()}[criterion]
+    found = PressObjective(X, y, criterion).evaluate(kernel, GAMMA)
+    assert found.value == pytest.approx(0.5 * len(y) * np.log(Q) + exponent * np.log(penalty), rel=1e-12)
+    assert [found.press, found.penalty, found.xi] == pytest.approx([Q, penalty, exponent / penalty], rel=1e-12)
+    for count in (1, 2, 5):  # of inputs that the prior counts, at most those that there are
+        counted = PressObjective(X, y, criterion, count=count).evaluate(kernel, GAMMA)
+        assert counted.xi == pytest.approx(exponent * min(count, 3) / 3.0 / penalty, rel=1e-12)
+    linear = leave_one_out(Linear()(X), y, GAMMA)
+    alone = PressObjective(X, y, criterion).evaluate(Linear(), GAMMA)
+    assert alone.value == pytest.approx(0.5 * len(y) * np.log(linear.press), rel=1e-12)
+    assert (alone.penalty, alone.xi) == (0.0, 0.0)
+    plain = PressObjective(X, y).evaluate(kernel, GAMMA)
+    assert [plain.value, plain.press, plain.zeta] == pytest.approx([Q, Q, 0.5 * len(y) / Q], rel=1e-12)
+
+
 def test_integrals_over_xi_and_zeta():
     """∫ ζ^(ℓ/2) e^(−ζQ) dζ/ζ and its like for ξ, by quadrature, give criterion 15 up to constants."""
     X, y, _ = problem()
@@ -278,6 +319,10 @@ def test_evidence_updates_are_a_stationary_point_of_the_evidence():
     assert found.xi / found.zeta < found.xi_eff / found.zeta_eff * len(y) / (len(y) - found.well_determined)
     assert found.xi == pytest.approx(found.well_determined / (2 * found.penalty), rel=1e-6)
     assert found.zeta == pytest.approx((len(y) - found.well_determined) / (2 * found.press), rel=1e-6)
+    assert found.xi_eff == pytest.approx(3 / (2 * found.penalty), rel=1e-12)
+    assert found.zeta_eff == pytest.approx(len(y) / (2 * found.press), rel=1e-12)
+    assert found.penalty == pytest.approx(0.5 * np.sum(eta**2), rel=1e-12)
+    assert found.at_bound == ()
     # section 2.2 prints eigenvalues of the Hessian of Q, without ζ: then the evidence is not stationary
     printed = np.sum(eigenvalues / (eigenvalues + found.xi)) / (2 * found.penalty)
     assert abs(np.log(printed / found.xi)) > 0.01
@@ -546,6 +591,40 @@ def test_a_pruned_descent_goes_on_from_where_the_one_before_it_ended(monkeypatch
         assert all(min(abs(scale - old) for old in before) < 1e-9 * scale for scale in after)  # those that are left
     assert found.kernel == ends[-1].kernel
     assert found.n_evaluations == sum(end.n_evaluations for end in ends)
+    assert found.converged
+    sizes = [len(start.kernel.scales) for start in starts]
+    assert sizes == [5, 3]  # once nothing changes there is no further descent
+
+
+def test_where_no_input_is_removed_the_prior_counts_them_all():
+    X, y = planted(120, 2)
+    objective = PressObjective(X, y, "press-laplace")
+    found = descend_with_pruning(objective, PressStart(ARD((1.5, 1.5)), 1.0))
+    assert found.selected.all()
+    assert found.converged
+    eta = np.exp(-2.0 * found.kernel.log_params)
+    assert found.evaluation.xi == pytest.approx(2.0 / eta.sum(), rel=1e-12)
+    whole = descend(objective, PressStart(found.kernel, found.gamma))
+    assert found.evaluation.value == pytest.approx(whole.evaluation.value, abs=1e-6)
+
+
+def test_a_removal_that_goes_round_in_a_circle_ends_and_has_not_converged(monkeypatch):
+    """The third input goes, comes back, and goes again."""
+    X, y = planted(60, 3)
+    sizes = []
+
+    def revised(objective, eta, gamma, found):
+        sizes.append(int(np.sum(eta > 0.0)))
+        eta = eta.copy()
+        eta[2] = 0.0 if sizes[-1] == 3 else 0.1
+        return eta, True
+
+    monkeypatch.setattr(pruning, "_revised", revised)
+    start = PressStart(ARD((1.5,) * 3), 1.0)
+    found = descend_with_pruning(PressObjective(X, y, "press-laplace"), start, max_iter=2)
+    assert sizes == [3, 2, 3, 2]
+    assert not found.converged
+    assert found.message == "the number of remaining inputs did not settle"
 
 
 def test_sensitivity_at_zero_is_a_one_sided_difference():

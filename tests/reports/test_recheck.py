@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reports.command import recheck
-from reports.command.recheck import comparable, differences
+from reports.command import gallery, recheck
+from reports.command.recheck import by_column, comparable, differences, merged
+from reports.frame.write import read_result
 from validation.harness import Cell, FinishedCell
 
 
@@ -32,6 +33,35 @@ def test_cells_of_other_settings_or_seeds_are_not_compared():
         FinishedCell(Cell("d", {"n": 1}, 5), {}, (), (), 1.0),
     )
     assert list(comparable(cells, stored)) == ["a"]
+
+
+def test_cells_of_a_folder_are_counted_by_column_and_taken_into_the_record():
+    def finished(key, error, gamma):
+        values = {"error": error, "gamma": gamma, "stages": [{"error": gamma}]}
+        return FinishedCell(Cell(key, {}, 5), values, (), (), 2.0)
+
+    record = read_result(gallery.FOLDER / "paper1-table2.json")
+    first, second = (f"banana.lssvm-rbf.{k:02d}" for k in (0, 1))
+    before = (finished(second, 10.0, 3.0), finished("banana.lssvm-ard.00", 10.0, 3.0))
+    stored = replace(record, cells=before)
+    provenance = {**record.provenance, "date": "2999-01-01", "versions": {"numpy": "9"}}
+    own = (finished(first, 12.0, 3.0), finished(second, 10.0, 4.0))
+    computed = replace(record, cells=own, provenance=provenance)
+    assert by_column(computed, stored) == [
+        "banana.lssvm-rbf: 2 cells; equal in all 0, scores 1, printed 1, 1 new",
+    ]
+    both = merged(stored, computed)
+    assert both.cells == (own[1], before[1], own[0])
+    assert both.provenance["cells"] == 3
+    assert both.provenance["seconds"] == 6.0
+    assert both.provenance["date"] == "2999-01-01"
+    assert both.provenance["first_date"] == record.provenance["first_date"]
+    assert both.provenance["versions"] == {**record.provenance["versions"], "numpy": "9"}
+
+
+def test_a_folder_without_cells_is_told(tmp_path, capsys):
+    assert recheck.main(["paper0-table1", "--computed", str(tmp_path)]) == 1
+    assert "There are no cells of paper0-table1" in capsys.readouterr().err
 
 
 def test_stored_cells_are_computed_again_and_a_wrong_score_is_told(tmp_path, capsys, monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -200,6 +202,13 @@ def test_stepwise_selection_takes_back_what_later_inputs_made_superfluous():
     step = next(step for step in found.steps if step.sign == "−" and step.changed == 0)
     assert step.score == pytest.approx(evidence_of(Linear()(X[:, [1, 2]]), y).log_evidence)
     assert "−0" in str(found)
+    few = stepwise_selection(X, y, kernel="linear", max_inputs=2)
+    for path, most in ((found, 4), (few, 2)):  # every input that may come, and every one that may go
+        for before, after in pairwise(path.steps):
+            to_add = set(range(4)) - set(before.inputs) if len(before.inputs) < most else set()
+            to_remove = set(before.inputs) if len(before.inputs) > 1 else set()
+            assert set(after.tried) == to_add | to_remove
+    assert max(len(step.inputs) for step in few.steps) == 2
 
 
 def test_backward_elimination_of_a_linear_model_agrees_with_forward_selection(small):

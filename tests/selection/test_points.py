@@ -108,9 +108,22 @@ def test_pruning_stops_by_the_validation_set(standardised):
     assert path.lowest_accuracy == pytest.approx(start - np.sqrt(start * (1 - start) / 334))
     assert path.chosen.validation_accuracy >= path.lowest_accuracy
     assert {(step.mu, step.zeta) for step in path.steps} == {(path.steps[0].mu, path.steps[0].zeta)}
-    if path.best < len(path.steps) - 1:
-        last = path.steps[-1]
-        assert last.status == "no signal" or last.validation_accuracy < path.lowest_accuracy
+    assert path.best == len(path.steps) - 2 > 1
+    assert path.steps[-1].status == "no signal"
+    assert path.stopped == "By the evidence, the remaining points contain no signal."
+
+
+def test_pruning_stops_where_the_accuracy_falls(standardised):
+    """By a fifth of a standard error: the step before is chosen."""
+    X, y, new, labels = standardised
+    settings = {"validation": (new[::3], labels[::3]), "refine_first": False, "tolerance": 0.2}
+    path = prune(X[::3], y[::3], kernel=RBF(1.3), **settings)
+    start = path.steps[0].validation_accuracy
+    assert path.lowest_accuracy == pytest.approx(start - 0.2 * np.sqrt(start * (1 - start) / 334))
+    assert path.best == len(path.steps) - 2 > 1
+    assert path.steps[-1].validation_accuracy < path.lowest_accuracy
+    assert all(step.validation_accuracy >= path.lowest_accuracy for step in path.steps[:-1])
+    assert path.stopped == f"The accuracy fell below {path.lowest_accuracy:.3f}."
 
 
 def test_kernel_is_tuned_again_if_asked_for(standardised):

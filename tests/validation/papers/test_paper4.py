@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from markupsafe import escape
+from scipy.optimize import minimize_scalar
 from scipy.stats import multivariate_normal
 
 from bayes_lssvm import BayesianLSSVR
@@ -22,6 +24,7 @@ from reports.pages import paper4_ovarian as ovarian_page
 from reports.pages.paper4_ovarian import sentences as ovarian_sentences
 from validation.harness import run, splits
 from validation.papers.paper4 import ovarian as paper4_ovarian
+from validation.papers.paper4 import volatility as paper4_volatility
 from validation.papers.paper4.dax import COLUMNS, trading
 from validation.papers.paper4.dax import STUDY as DAX_STUDY
 from validation.papers.paper4.dax import table as dax_table
@@ -110,6 +113,38 @@ def test_equal_weights_give_the_librarys_regressor(heteroscedastic):
     np.testing.assert_allclose(variance, sd**2, rtol=1e-6)
 
 
+@pytest.mark.parametrize("scale", [0.02, 1.0, 300.0])
+def test_the_width_is_the_best_of_a_dense_grid(heteroscedastic, scale):
+    """Between 0.3 and 30 times √(2d); in units in which the best is outside it is at the end."""
+    X, y, w = heteroscedastic
+    X = scale * X
+    low, high = np.log([0.3 * np.sqrt(2.0), 30.0 * np.sqrt(2.0)])
+    grid = np.linspace(low, high, 150)
+    best = max(weighted_evidence(RBF(float(np.exp(u)))(X), y, w).log_evidence for u in grid)
+    found = fit_weighted(X, y, w)
+    assert low - 1e-9 <= np.log(found.posterior.kernel.sigma) <= high + 1e-9
+    assert found.log_evidence >= best - 1e-3
+    assert found.log_evidence == weighted_evidence(found.posterior.kernel(X), y, w).log_evidence
+
+
+@pytest.mark.parametrize("scale", [0.02, 1.0, 300.0])
+def test_the_width_is_sought_between_the_neighbours_of_the_best_start(heteroscedastic, scale, monkeypatch):
+    X, y, w = heteroscedastic
+    X, starts, asked = scale * X, np.log(paper4_volatility.WIDTHS * np.sqrt(2.0)), []
+
+    def bounded(cost, bounds, **settings):
+        asked.append(bounds)
+        return minimize_scalar(cost, bounds=bounds, **settings)
+
+    monkeypatch.setattr(paper4_volatility, "minimize_scalar", bounded)
+    fit_weighted(X, y, w)
+    evidences = [weighted_evidence(RBF(float(np.exp(u)))(X), y, w).log_evidence for u in starts]
+    best = int(np.argmax(evidences))
+    assert {0.02: best == 0, 1.0: 0 < best < 8, 300.0: best == 8}[scale]
+    near = [u for k, u in enumerate(starts) if abs(k - best) <= 1]
+    assert asked == [(min(near), max(near))]
+
+
 def test_weights_scale_into_zeta(heteroscedastic):
     X, y, w = heteroscedastic
     K = RBF(0.8)(X)
@@ -149,8 +184,10 @@ def test_training_weights_have_not_seen_their_own_error():
         others = np.delete(np.arange(80), i)
         alpha, b = solve_cholesky(K[np.ix_(others, others)], u[others], model.gamma_)
         assert inside[i] == pytest.approx(K[i, others] @ alpha + b, rel=1e-7)
-    weights = volatility(X, errors, X[:1], seed=0).train
-    np.testing.assert_allclose(weights, np.exp(inside.mean() - inside), rtol=1e-10)
+    new = X[:5] + 0.3
+    weights = volatility(X, errors, new, seed=0)
+    np.testing.assert_allclose(weights.train, np.exp(inside.mean() - inside), rtol=1e-10)
+    np.testing.assert_allclose(weights.new, np.exp(inside.mean() - model.predict(new)), rtol=1e-10)
 
 
 # --- no look-ahead ---------------------------------------------------------------------------------------------------
@@ -225,6 +262,7 @@ def test_a_window_before_the_series_is_refused():
 def test_profit_by_hand():
     held = positions(np.array([0.0, 0.3, 0.0, -0.1, -2.0]))
     np.testing.assert_array_equal(held, [0.0, 1.0, 1.0, -1.0, -1.0])
+    np.testing.assert_array_equal(positions(np.array([-0.2, 0.0, 0.1])), [-1.0, -1.0, 1.0])
     assert turnover(held) == 3.0
     earned = profits(held, np.array([0.05, 0.01, -0.02, -0.03, 0.01]), cost=0.001)
     np.testing.assert_allclose(earned, [0.0, 0.009, -0.02, 0.03 - 0.002, -0.01])
@@ -262,6 +300,16 @@ def test_roc_by_hand():
         {"accuracy": 500.0 / 6.0, "sensitivity": 100.0, "specificity": 200.0 / 3.0}
     )
     assert at_cut_off(np.array([0.4, 0.4]), np.array([1.0, -1.0]), 0.4)["sensitivity"] == 100.0
+    p, y = np.array([0.2, 0.4, 0.6, 0.9, 0.3, 0.35, 0.5]), np.array([1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
+    found = analyse(np.log(p / (1.0 - p)), p, y)
+    for cut, hits, misses in ((0.5, 2, 1), (0.4, 3, 1), (0.3, 3, 3)):
+        figures = {"accuracy": (hits + 3 - misses) / 7.0, "sensitivity": hits / 4.0, "specificity": 1.0 - misses / 3.0}
+        assert found["cut_offs"][f"{cut:g}"] == pytest.approx({name: 100.0 * v for name, v in figures.items()})
+    assert found["log_score"] == pytest.approx(np.log(np.where(y > 0, p, 1.0 - p)).mean())
+    assert found["brier"] == pytest.approx(2.0 * np.mean((p - (y > 0)) ** 2))
+    # the false alarms come at 0.5, 0.35 and 0.3: two of four cases have more than the first, three than the others
+    at = np.interp([0.0, 1.0 / 6.0, 1.0 / 3.0 + 0.01, 1.0], FALSE_POSITIVE_RATES, found["curve"])
+    assert at == pytest.approx([0.5, 0.625, 0.75, 1.0], abs=0.02)
 
 
 def test_one_class_has_no_curve():
@@ -334,6 +382,24 @@ def test_equal_rows_let_the_evidence_interpolate(toy):
     assert facts["lssvm"]["LS-SVM RBF"]["status"] == "interpolation"
     assert facts["distinct_rows"] < facts["n_train"]
     assert facts["lssvm"]["LS-SVM RBF"]["gamma_eff"] == pytest.approx(facts["distinct_rows"], abs=0.01)
+
+
+@pytest.mark.parametrize(("positive", "negative"), [(6, 5), (5, 6)])
+def test_the_majority_rule_needs_one_row_more(monkeypatch, positive, negative):
+    """Of eleven training rows one class has one more; randomisations that failed have no rates."""
+    y = np.repeat([1.0, -1.0], [2 * positive, 2 * negative])
+    monkeypatch.setattr(paper4_ovarian, "whole", lambda name: (None, y, None))
+    settings = {"data": "toy", "n_train": 11, "n_test": 11, "randomisation": 0}
+    cells = [
+        SimpleNamespace(cell=SimpleNamespace(settings={**settings, **changes}), error=error)
+        for changes, error in (({}, None), ({"randomisation": 1}, "failed"), ({"data": "other"}, None))
+    ]
+    (rates,) = paper4_ovarian.majority_rule(SimpleNamespace(cells=cells), "toy")
+    larger = positive > negative
+    share = 100.0 * max(positive, negative) / 11.0
+    assert rates == pytest.approx(
+        {"accuracy": share, "sensitivity": 100.0 * larger, "specificity": 100.0 * (not larger)}
+    )
 
 
 def test_the_majority_rule_is_the_share_of_the_larger_class(toy):
