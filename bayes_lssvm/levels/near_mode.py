@@ -57,6 +57,8 @@ class NearMode(NamedTuple):
         Its derivative in log θ, the mode moving with θ; where it was asked for.
     slope_error : float
         The largest standard error of these; 0 where they are exact.
+    pull : array of shape (2,) or None
+        The derivative of the volume in x, about.
     """
 
     density: float
@@ -66,6 +68,7 @@ class NearMode(NamedTuple):
     volume_error: float
     volume_slope: Array | None = None
     slope_error: float = 0.0
+    pull: Array | None = None
 
 
 def random_signs(n: int, rng: np.random.Generator) -> Array:
@@ -146,7 +149,7 @@ def near_mode(objective: Objective, kernel: Kernel, x: Array, signs: Array, *, s
     lag = np.linalg.solve(precision, gradient[:2])
     unsure = 2.0 * abs(float(form[1]) * float(lag[1] - lag[0])) * s**3 * float(third.std(ddof=1)) / np.sqrt(_FEW)
     volume = float(np.log(2.0 * np.pi) - 0.5 * np.log(determinant) + pull @ lag)
-    found = NearMode(float(density), gradient, precision, volume, unsure)
+    found = NearMode(float(density), gradient, precision, volume, unsure, pull=pull)
     if slope == "exact":
         W = laplace_weights(R, y, alpha, w, lambda q, tr: derivative_around(mu, zeta, precision, own, q, tr))
         return found._replace(volume_slope=kernel.contract(objective.X, W, K) - along_kernel)
