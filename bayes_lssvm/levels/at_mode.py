@@ -2,8 +2,8 @@
 
 A search ends beside the mode x̂ of x = (log μ, log ζ) of its last kernel. A model needs the Cholesky factor of
 MΩM + sI, s = μ/ζ, in any case, and a third of N³ multiplications more give the density's gradient g and A = −∂²/∂x²
-there (`linalg.one_gamma`). Newton's step A⁻¹g says how far the mode is; where s moves by no more than a hundred-
-thousandth of itself, it stays, and log μ goes to the best for this s. Otherwise there is another factor.
+there (`linalg.one_gamma`). Newton's step A⁻¹g says how far the mode is, and ½gᵀA⁻¹g how much higher. Where log μ at its
+best for this s leaves a millionth of a nat, s stays. Otherwise there is another factor.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from .objective import Evaluation, Objective, Solved
 
 __all__ = ["at_mode"]
 
-_STILL = 1e-5  # of log s: evidences change by its square
-_FACTORS = 3
+_CLOSE = 1e-6  # nats
+_FACTORS, _STEPS = 3, 4
 _FREE = 1e5  # γ times the mean eigenvalue of MΩM, up to which S has the digits that differences of sums lose
 
 
@@ -55,22 +55,20 @@ def at_mode(objective: Objective, kernel: Kernel, x: Array, pull: Array) -> Eval
             return None
         level1 = DualPosterior.from_kernel_matrix(kernel, X, K, y, mu=mu, zeta=zeta, weights=w)
         reduction = OneGamma.of(level1.inverse_factor, level1.alpha, y, zeta / mu, norm, w)
-        gradient, precision = _around(reduction, prior_mu, prior_zeta, x)[1:]
-        if not (precision[0, 0] > 0.0 and np.linalg.det(precision) > 0.0):
-            return None
-        step = np.linalg.solve(precision, gradient)
-        if abs(step[1] - step[0]) < _STILL:
+        for _ in range(_STEPS):  # log μ to its best for this γ, which squares a small error each time
+            value, gradient, precision = _around(reduction, prior_mu, prior_zeta, x)
+            if not (precision[0, 0] > 0.0 and np.linalg.det(precision) > 0.0):
+                return None
+            x = x + gradient.sum() / precision.sum()
+        lag = np.linalg.solve(precision, gradient)
+        gain = 0.5 * float(gradient @ lag)
+        if gain < _CLOSE:
             break
-        x = x + step
+        x = x + lag
     else:
         return None
-    x = x + _along_mu(reduction, prior_mu, prior_zeta, x)
-    mu = float(np.exp(x[0]))
-    value, gradient, precision = _around(reduction, prior_mu, prior_zeta, x)
-    lag = np.linalg.solve(precision, gradient)
-    density = value + 0.5 * float(gradient @ lag)
     volume = float(np.log(2.0 * np.pi) - 0.5 * np.log(np.linalg.det(precision)) + pull @ lag)
-    level2 = at_gamma(reduction, reduction.gamma, mu)
+    density, level2 = value + gain, at_gamma(reduction, reduction.gamma, float(np.exp(x[0])))
     found = Level2Posterior(level2, density, precision, density + volume, True)
     value = found.log_evidence + sum(float(p.log_density(v)) for p, v in zip(own, kernel.log_params, strict=True))
     solved = Solved(K, replace(level1, mu=level2.mu, zeta=level2.zeta))
@@ -87,9 +85,3 @@ def _around(
     value = local.value + sum(float(prior.log_density(v)) for prior, v in parts)
     gradient = local.gradient + np.array([float(prior.gradient(v)) for prior, v in parts])
     return value, gradient, np.diag([float(prior.curvature(v)) for prior, v in parts]) - local.hessian
-
-
-def _along_mu(reduction: OneGamma, prior_mu: LogPrior, prior_zeta: LogPrior, x: Array) -> float:
-    """How far log μ is from its best for this γ, with ζ = γμ: one step of Newton's method, which squares a small error."""
-    _, gradient, precision = _around(reduction, prior_mu, prior_zeta, x)
-    return float(gradient.sum() / precision.sum())

@@ -37,6 +37,7 @@ _LARGEST_STEP = 2.0
 _SHORT = 1e-4  # a step within reach of Newton's method
 _FARTHEST_BACK = np.expm1(-10.0)  # a step in log μ
 _STILL = 1e-9
+_LAST = 1e-5  # a full step of Newton's method, after which its square is left
 _SCANNED = 1e-5  # of a step in log μ, which squares in the next one; Newton's method goes on from the peaks
 _LEAST_CURVATURE = 1e-3  # at an end of the range, where there is no mode
 _THIRD = 1e-3  # step of the differences of a prior's curvature
@@ -171,7 +172,7 @@ def _climbed(reduction: Reduction, priors: Priors, here: _Local) -> _Local:
             return here
         moved = float(np.abs(there.position - here.position).max())
         here = there
-        if moved < _STILL:
+        if moved < (_LAST if near else _STILL):
             return here
     return here
 

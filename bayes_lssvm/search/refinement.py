@@ -130,7 +130,7 @@ def refine_objective(
         Climb every promising start on all data, exactly.
     solved : bool
         A model is made of the best optimum. Where the way there was along a ridge, level 1 is then solved at the end, in
-        place of a reduction, and is part of the best of the optima. Its γ is the most probable one to 1e-5.
+        place of a reduction, and is part of the best of the optima. Its γ is the most probable one to 1e-6 nats.
     """
     if kernel.log_params.size == 0:
         only = objective.evaluate(kernel)
