@@ -75,9 +75,7 @@ def at_mode(objective: Objective, kernel: Kernel, x: Array, pull: Array) -> Eval
     return Evaluation(kernel, value, level2, reduction, posterior=found, solved=solved)
 
 
-def _around(
-    reduction: OneGamma, prior_mu: LogPrior, prior_zeta: LogPrior, x: Array
-) -> tuple[float, Array, Array]:
+def _around(reduction: OneGamma, prior_mu: LogPrior, prior_zeta: LogPrior, x: Array) -> tuple[float, Array, Array]:
     """The log density of (log μ, log ζ), its gradient, and minus its Hessian."""
     parts = [(prior_mu, x[0]), (prior_zeta, x[1])]
     mu = float(np.exp(x[0]))

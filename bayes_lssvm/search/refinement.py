@@ -5,7 +5,8 @@ begins on a subset that is spread evenly over the targets, and each optimum foun
 then on all: with a prior by a Cholesky factor a step, for one parameter along the ridge (`ridge`) and for several
 jointly (`several`). Where that is lost, values along a line or a climb take its place. At the end level 2 is scanned
 over all γ once more on all data, so that a better mode there is not missed, and all that is reported is of that exact
-evaluation.
+evaluation. Where a model is made of the optimum of one parameter and the scan on the subset has seen one peak only, the
+factor that the model needs gives the same numbers in place of that scan (`levels.at_mode`).
 
 For one parameter the subset has a fifth of the points, at least 300. Every peak over the starts is climbed there, even
 one that is 30 nats behind, and where there are several they are compared on half of the points and, if that leaves more
@@ -129,8 +130,8 @@ def refine_objective(
     exhaustive : bool
         Climb every promising start on all data, exactly.
     solved : bool
-        A model is made of the best optimum. Where the way there was along a ridge, level 1 is then solved at the end, in
-        place of a reduction, and is part of the best of the optima. Its γ is the most probable one to 1e-6 nats.
+        A model is made of the best optimum. Where the way there was along a ridge, level 1 is then solved at the end,
+        in place of a reduction, and is part of the best of the optima. Its γ is the most probable one to 1e-6 nats.
     """
     if kernel.log_params.size == 0:
         only = objective.evaluate(kernel)

@@ -128,7 +128,7 @@ def test_a_search_that_solves_its_end_finds_the_same(labels, weights):
     own, expected = found.optima[0], plain.optima[0]
     assert np.log(own.level2.gamma) == pytest.approx(np.log(expected.level2.gamma), abs=1e-3)
     assert expected.solved is None
-    assert own.solved.K == pytest.approx(found.kernel(objective.X), abs=1e-15)
+    np.testing.assert_allclose(own.solved.K, found.kernel(objective.X), rtol=0.0, atol=1e-15)
     level1 = own.solved.posterior
     again = DualPosterior.from_kernel_matrix(
         found.kernel, objective.X, own.solved.K, objective.y, mu=level1.mu, zeta=level1.zeta, weights=objective.weights
