@@ -25,6 +25,7 @@ from .weights import are_counts
 
 __all__ = ["CanonicalOrder", "ClassOrder", "canonical_classes", "canonical_order", "snapped"]
 
+_FEW = 4  # columns by which rows are sorted first
 _DIGITS = 36  # binary ones, below the standard deviation
 
 
@@ -140,7 +141,16 @@ def _ordered(Z: Array, marks: Array, columns: AnyArray) -> tuple[AnyArray, AnyAr
         columns = refined
     place = np.argsort(columns, kind="stable")
     keys = np.column_stack([marks, Z[:, place]])
-    return np.lexsort(keys.T[::-1]), place, alike or ()
+    return _sorted(keys), place, alike or ()
+
+
+def _sorted(keys: Array) -> AnyArray:
+    """The order of the rows of a table by its columns, the first one first; a few columns tell most rows apart."""
+    few = keys[:, :_FEW]
+    order = np.lexsort(few.T[::-1])
+    if few.shape[1] < keys.shape[1] and not np.any(few[order[1:]] != few[order[:-1]], axis=1).all():
+        return np.lexsort(keys.T[::-1])
+    return order
 
 
 def _alike(Z: Array, colours: AnyArray) -> tuple[tuple[int, ...], ...]:

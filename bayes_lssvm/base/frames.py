@@ -47,7 +47,7 @@ def _is_time(kind: Any) -> bool:
 
 
 def _refuse_missing(y: Any) -> None:
-    if y is None:
+    if y is None or (isinstance(y, np.ndarray) and y.dtype.kind in "biuf" and not np.isnan(y).any()):
         return
     targets = np.asarray(y, dtype=object) if getattr(y, "dtype", None) is not None else np.asarray(y)
     if targets.dtype.kind != "O" or targets.ndim != 1:

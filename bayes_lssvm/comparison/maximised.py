@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from ..base.progress import tqdm
 from ..base.typing import Array
 from ..kernels import Kernel
-from ..levels.level3 import as_prior_sd, evaluate
+from ..levels.level3 import as_prior_sd, level3_at
 from ..levels.objective import Objective
 from ..search.refinement import refine_objective
 from .ranking import Candidate
@@ -38,7 +38,7 @@ def maximised_candidates(
     for kernel in tqdm(kernels, desc="comparing kernels", disable=None if progress else True, leave=False):
         own = papers if objective is None else objective(kernel)
         chosen = refine_objective(own, kernel, seed).optima[0] if refine else own.evaluate(kernel)
-        level3 = evaluate(chosen.reduction, prior_sd=prior_sd, level2=chosen.level2)
+        level3 = level3_at(chosen.reduction, chosen.level2, prior_sd=prior_sd)
         value = level3.log_evidence if occam else level3.log_evidence_without_occam
         if chosen.posterior is not None:
             value, laplace = chosen.posterior.log_evidence, True

@@ -20,8 +20,8 @@ from ..base.typing import AnyArray, Array
 from ..kernels import ARD, RBF, Kernel, check_positive_semidefinite
 from ..levels.level2 import Level2, at_gamma
 from ..levels.level3 import as_prior_sd
-from ..levels.objective import Evaluation, Objective
-from ..linalg.reduction import Reduction
+from ..levels.objective import Evaluation, Objective, Solved
+from ..linalg.reduction import LocalReduction
 from ..linalg.spectrum import TridiagonalReduction
 from ..press.criterion import ALL_CRITERIA as PRESS_CRITERIA
 from ..press.leave_one_out import leave_one_out
@@ -44,7 +44,7 @@ class Choice:
         Over the columns `columns`.
     columns : array of int
         Columns of the inputs that the kernel is over: all but those that a prior over relevances removed.
-    reduction : TridiagonalReduction
+    reduction : LocalReduction
     level2 : Level2
     refinement : Refinement or None
         The search of the evidence.
@@ -52,15 +52,18 @@ class Choice:
         The search of PRESS.
     log_evidence : float or None
         Laplace's evidence, where there is a prior.
+    solved : Solved or None
+        Level 1 at the optimum on all rows, where the search has it.
     """
 
     kernel: Kernel
     columns: AnyArray
-    reduction: Reduction
+    reduction: LocalReduction
     level2: Level2
     refinement: Refinement | None = None
     press: PressSelection | None = None
     log_evidence: float | None = None
+    solved: Solved | None = None
 
 
 def check_criterion(criterion: str, kernel: Kernel, refine: bool) -> None:
@@ -123,10 +126,12 @@ def _with_prior(
     best = found if isinstance(found, Evaluation) else found.optima[0]
     refinement = found if isinstance(found, Refinement) else None
     assert best.posterior is not None
-    reduction, level2 = best.reduction, best.level2
+    reduction, level2, solved = best.reduction, best.level2, best.solved
+    if refinement is not None:  # which the model keeps, without matrices
+        refinement = replace(refinement, optima=(replace(best, solved=None), *refinement.optima[1:]))
     if len(objective.y) < len(y):  # the model itself is one of all rows
         reduction = TridiagonalReduction.from_kernel_matrix(best.kernel(X), y, weights)
-        level2 = at_gamma(reduction, level2.gamma, level2.mu)
+        level2, solved = at_gamma(reduction, level2.gamma, level2.mu), None
     return Choice(
         best.kernel,
         np.arange(X.shape[1]),
@@ -134,6 +139,7 @@ def _with_prior(
         level2,
         refinement=refinement,
         log_evidence=best.posterior.log_evidence,
+        solved=solved,
     )
 
 
@@ -173,7 +179,7 @@ def _by_evidence(objective: Objective, kernel: Kernel, *, refine_kernel: bool, s
         return objective.evaluate(kernel)
     if isinstance(kernel, ARD) and len(set(kernel.scales)) == 1:
         kernel = ARD((spherical_start(_of_one_width(objective), seed).sigma,) * len(kernel.scales))
-    return refine_objective(objective, kernel, seed)
+    return refine_objective(objective, kernel, seed, solved=objective.prior is not None)
 
 
 def _of_one_width(objective: Objective) -> Objective:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..kernels import ARD, Kernel
 from ..levels.default_prior import default_prior
 from ..levels.grown import GrownPosterior
 from ..levels.level1 import DualPosterior
-from ..levels.level3 import DEFAULT_PRIOR_SD, Level3, evaluate
+from ..levels.level3 import DEFAULT_PRIOR_SD, Level3, level3_at
 from ..levels.objective import Objective
 from ..marginal.surface import Surface
 from ..press.selection import PressSelection
@@ -130,12 +131,15 @@ class EvidenceLSSVM(Saved, Trusted, LSSVMBase):
         self.kernel_, self.columns_ = chosen.kernel, chosen.columns
         self.X_fit_, self.y_fit_, self.weights_ = np.ascontiguousarray(inputs[:, chosen.columns]), y, weights
         self.refinement_, self.press_ = chosen.refinement, chosen.press
-        self.level3_ = evaluate(chosen.reduction, prior_sd=self.prior_sd, level2=chosen.level2)
-        mu, zeta = chosen.level2.mu, chosen.level2.zeta
-        K = self.kernel_(self.X_fit_)
-        self.posterior_ = DualPosterior.from_kernel_matrix(
-            self.kernel_, self.X_fit_, K, y, mu=mu, zeta=zeta, weights=weights
-        )
+        self.level3_ = level3_at(chosen.reduction, chosen.level2, prior_sd=self.prior_sd)
+        if chosen.solved is None:
+            mu, zeta = chosen.level2.mu, chosen.level2.zeta
+            K = self.kernel_(self.X_fit_)
+            self.posterior_ = DualPosterior.from_kernel_matrix(
+                self.kernel_, self.X_fit_, K, y, mu=mu, zeta=zeta, weights=weights
+            )
+        else:
+            K, self.posterior_ = chosen.solved.K, replace(chosen.solved.posterior, X=self.X_fit_)
         self.provenance_ = provenance(
             settings=self.get_params(deep=False), data=(X, y) if weights is None else (X, y, weights)
         )

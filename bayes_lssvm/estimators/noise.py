@@ -20,7 +20,7 @@ from ..kernels import RBF
 from ..levels.default_prior import default_prior
 from ..levels.level2 import NO_SIGNAL_GAIN, optimise
 from ..levels.level2_posterior import most_probable
-from ..levels.level3 import evaluate
+from ..levels.level3 import level3_at
 from ..levels.log_variance import LogVariance, corrected_squares
 from ..levels.student import ScaleMixture
 from ..linalg.spectrum import TridiagonalReduction
@@ -77,7 +77,7 @@ def _evidence(choice: Choice, prior_sd: float | tuple[float, float]) -> float:
     """Laplace's evidence with the prior in it, or that of 5.2."""
     if choice.log_evidence is not None:
         return choice.log_evidence
-    return evaluate(choice.reduction, prior_sd=prior_sd, level2=choice.level2).log_evidence
+    return level3_at(choice.reduction, choice.level2, prior_sd=prior_sd).log_evidence
 
 
 def _times(given: Array | None, precisions: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,11 @@ from .outliers import Outliers, outliers_of
 _CONSTANT: dict[str, Any] = {"noise_": "constant", "noise_weights_": None, "noise_gain_": 0.0}
 
 
+def _unsolved(design: Design) -> Design:
+    """The design without the matrices of level 1: several are compared, and would all be kept."""
+    return lambda weights: replace(design(weights), solved=None)
+
+
 class NoisyLSSVM(EvidenceLSSVM):
     """A design by evidence with noise that is constant, learned or Student's."""
 
@@ -41,9 +47,9 @@ class NoisyLSSVM(EvidenceLSSVM):
             self.__dict__.update(_CONSTANT)
             return super()._designed(design, X, y, weights, prior)
         if self.noise == "learned":
-            found = learned_noise(design, X, y, weights, prior_sd=self.prior_sd, seed=self.random_state)
+            found = learned_noise(_unsolved(design), X, y, weights, prior_sd=self.prior_sd, seed=self.random_state)
         else:
-            found = student_noise(design, X, y, weights, prior=prior, prior_sd=self.prior_sd)
+            found = student_noise(_unsolved(design), X, y, weights, prior=prior, prior_sd=self.prior_sd)
         self._take_noise(found)
         own = found.precisions
         total = weights if own is None else own if weights is None else weights * own

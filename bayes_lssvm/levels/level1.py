@@ -37,6 +37,7 @@ from ..linalg.factor import Factor
 from ..linalg.spectrum import CentredSpectrum
 
 BLOCK_DOUBLES = 8_000_000
+_ROWS = 128  # at a time
 
 
 @dataclass(frozen=True)
@@ -324,7 +325,8 @@ class ClassCentres:
         own = members * posterior.shares[:, None]
         weights = own / own.sum(axis=0)  # [N, 2]
         K = posterior.kernel(posterior.X) if K is None else K
-        outputs = product(K - float(posterior.kernel_means.mean()), posterior.alpha)  # as `project` has them
+        level = float(posterior.kernel_means.mean())  # as `project` has them
+        outputs = np.concatenate([product(K[i : i + _ROWS] - level, posterior.alpha) for i in range(0, len(K), _ROWS)])
         class_rows = product(K, weights)
         projected_mean = weights.T @ outputs
         deviations = outputs - members @ projected_mean  # e_{i,•}

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..base.typing import AnyArray, Array
-from ..linalg.reduction import Reduction, largest_log_gamma
+from ..linalg.reduction import LocalReduction, Reduction, largest_log_gamma
 from ..linalg.roots import roots_in_brackets
 
 Status = Literal["interior", "no signal", "interpolation"]
@@ -86,28 +86,28 @@ def _one(values: Array) -> float:
     return float(np.asarray(values).ravel()[0])
 
 
-def e_w(reduction: Reduction, gamma: float) -> float:
+def e_w(reduction: LocalReduction, gamma: float) -> float:
     """E_W = ½ wᵀw at w_MP (4.12)."""
     return 0.5 * _one(reduction.sums(np.array([gamma])).w)
 
 
-def e_d(reduction: Reduction, gamma: float) -> float:
+def e_d(reduction: LocalReduction, gamma: float) -> float:
     """E_D = ½ Σ e_i² at (w_MP, b_MP): 4.11 with all N − 1 dimensions, as B.1's first form demands."""
     return 0.5 / gamma * (_one(reduction.sums(np.array([gamma])).q2) / gamma)
 
 
-def gamma_eff(reduction: Reduction, gamma: float) -> float:
+def gamma_eff(reduction: LocalReduction, gamma: float) -> float:
     """γ_eff = 1 + Σ γλ_i / (1 + γλ_i) (4.4)."""
     return 1.0 + _one(reduction.sums(np.array([gamma])).d_eff)
 
 
-def log_evidence(reduction: Reduction, mu: float, zeta: float) -> float:
+def log_evidence(reduction: LocalReduction, mu: float, zeta: float) -> float:
     """Log p(D | μ, ζ) with p(b) = 1 and all constants."""
     log_det, q1 = reduction.values(np.array([zeta / mu]))
     return _one(_log_evidence(reduction, mu, log_det, q1))
 
 
-def _log_evidence(reduction: Reduction, mu: Any, log_det: Array, q1: Array) -> Array:
+def _log_evidence(reduction: LocalReduction, mu: Any, log_det: Array, q1: Array) -> Array:
     constant = reduction.log_constant - 0.5 * (reduction.n - 1) * np.log(2 * np.pi)
     return np.asarray(constant - _j3(reduction.n, mu, log_det, q1))
 
@@ -122,7 +122,7 @@ def log_evidences(reduction: Reduction, log_mu: Array, log_zeta: Array) -> Array
     return np.asarray(fit + reduction.log_constant)
 
 
-def j3(reduction: Reduction, mu: float, zeta: float) -> float:
+def j3(reduction: LocalReduction, mu: float, zeta: float) -> float:
     """J3(μ, ζ) = μE_W + ζE_D + ½ Σ log(μ + ζλ_i) − ½N_eff log μ − ½(N−1) log ζ, free of the rank (4.2)."""
     log_det, q1 = reduction.values(np.array([zeta / mu]))
     return _one(_j3(reduction.n, mu, log_det, q1))
@@ -133,7 +133,7 @@ def _j3(n: int, mu: Any, log_det: Array, q1: Array) -> Array:
     return np.asarray(0.5 * mu * q1 + 0.5 * log_det - 0.5 * (n - 1) * np.log(mu))
 
 
-def j3_gradient(reduction: Reduction, mu: float, zeta: float) -> Array:
+def j3_gradient(reduction: LocalReduction, mu: float, zeta: float) -> Array:
     """∂J3/∂μ and ∂J3/∂ζ (4.5, 4.6)."""
     s = mu / zeta  # γ² may be beyond doubles
     sums = reduction.sums(np.array([zeta / mu]))
@@ -142,17 +142,17 @@ def j3_gradient(reduction: Reduction, mu: float, zeta: float) -> Array:
     return np.array([weights, noise])
 
 
-def log_evidence_gradient(reduction: Reduction, mu: float, zeta: float) -> Array:
+def log_evidence_gradient(reduction: LocalReduction, mu: float, zeta: float) -> Array:
     """Gradient of log p(D | μ, ζ) in (log μ, log ζ)."""
     return -j3_gradient(reduction, mu, zeta) * np.array([mu, zeta])
 
 
-def log_evidence_hessian(reduction: Reduction, mu: float, zeta: float) -> Array:
+def log_evidence_hessian(reduction: LocalReduction, mu: float, zeta: float) -> Array:
     """Exact Hessian of log p(D | μ, ζ) in (log μ, log ζ), of shape (2, 2), in O(N)."""
     return reduction.local_evidence(mu, zeta).hessian
 
 
-def j4(reduction: Reduction, gamma: Array | float, target: AnyArray | None = None) -> Array:
+def j4(reduction: LocalReduction, gamma: Array | float, target: AnyArray | None = None) -> Array:
     """J4(γ) (4.8) for each γ, of shape (G,), or (G, L) for several sets of targets if their numbers are not given."""
     log_det, q1 = reduction.values(np.atleast_1d(np.asarray(gamma, dtype=float)), target)
     return np.asarray((log_det + (reduction.n - 1) * np.log(0.5 * q1).T).T)
@@ -200,7 +200,7 @@ def optimise_all(reduction: Reduction) -> list[Level2]:
     return _at_gammas(reduction, gamma, at_top, at_boundary, log_gain, modes)
 
 
-def _require_variance(reduction: Reduction) -> None:
+def _require_variance(reduction: LocalReduction) -> None:
     if not np.all(reduction.totals > 0.0):
         raise ValueError("All targets are equal, so there is nothing to infer; μ and ζ are not defined.")
 
@@ -224,7 +224,7 @@ def _interior_modes(reduction: Reduction, grid: Array, costs: Array) -> list[tup
     return [tuple(sorted(modes, key=lambda mode: mode.j4)) for modes in found]
 
 
-def at_gamma(reduction: Reduction, gamma: float, mu: float | None = None) -> Level2:
+def at_gamma(reduction: LocalReduction, gamma: float, mu: float | None = None) -> Level2:
     """Level 2 at a γ that was chosen by other means, and a μ; ζ = γμ.
 
     Parameters
@@ -249,7 +249,7 @@ def at_gamma(reduction: Reduction, gamma: float, mu: float | None = None) -> Lev
 
 
 def _at_gammas(
-    reduction: Reduction,
+    reduction: LocalReduction,
     gamma: Array,
     at_top: AnyArray,
     at_boundary: AnyArray,

@@ -37,6 +37,7 @@ _LARGEST_STEP = 2.0
 _SHORT = 1e-4  # a step within reach of Newton's method
 _FARTHEST_BACK = np.expm1(-10.0)  # a step in log μ
 _STILL = 1e-9
+_LAST = 1e-5  # a full step of Newton's method, after which its square is left
 _SCANNED = 1e-5  # of a step in log μ, which squares in the next one; Newton's method goes on from the peaks
 _LEAST_CURVATURE = 1e-3  # at an end of the range, where there is no mode
 _THIRD = 1e-3  # step of the differences of a prior's curvature
@@ -58,6 +59,8 @@ class Level2Posterior:
         Laplace's approximation of log p(D | H).
     has_mode : bool
         Whether the density is stationary there; it is not where the prior's support or the largest γ ends the range.
+    alone : bool
+        Whether a scan of the whole range of γ has seen no other peak, however low.
     """
 
     level2: Level2
@@ -65,6 +68,7 @@ class Level2Posterior:
     precision: Array
     log_evidence: float
     has_mode: bool
+    alone: bool = False
 
 
 class _Local(NamedTuple):
@@ -82,14 +86,15 @@ Priors = tuple[LogPrior, LogPrior]
 def most_probable(reduction: Reduction, prior_mu: LogPrior, prior_zeta: LogPrior) -> Level2Posterior:
     """The best mode over the whole range of γ: peaks of a scan, each climbed by Newton's method in O(N) a step."""
     priors = (prior_mu, prior_zeta)
-    climbed = [_climbed(reduction, priors, start) for start in _scanned_peaks(reduction, priors)]
+    starts, alone = _scanned_peaks(reduction, priors)
+    climbed = [_climbed(reduction, priors, start) for start in starts]
     best = max(climbed, key=lambda peak: peak.value)
     mu, zeta = np.exp(best.position).tolist()
     curvatures = np.linalg.eigvalsh(best.precision)
     has_mode = bool(curvatures[0] > 0.0 and np.abs(best.gradient).max() < 1e-3 * max(1.0, curvatures[-1]))
     volume = float(np.log(2.0 * np.pi) - 0.5 * np.log(np.maximum(curvatures, _LEAST_CURVATURE)).sum())
     level2 = at_gamma(reduction, zeta / mu, mu)
-    return Level2Posterior(level2, best.value, best.precision, best.value + volume, has_mode)
+    return Level2Posterior(level2, best.value, best.precision, best.value + volume, has_mode, alone)
 
 
 def _local(reduction: Reduction, priors: Priors, x: Array) -> _Local | None:
@@ -103,8 +108,8 @@ def _local(reduction: Reduction, priors: Priors, x: Array) -> _Local | None:
     return _Local(x, found.value + own, found.gradient + slope, np.diag(bend) - found.hessian)
 
 
-def _scanned_peaks(reduction: Reduction, priors: Priors) -> list[_Local]:
-    """Peaks over a grid of log γ of the density with log μ at its best, the promising ones."""
+def _scanned_peaks(reduction: Reduction, priors: Priors) -> tuple[list[_Local], bool]:
+    """Peaks over a grid of log γ of the density with log μ at its best, the promising ones, and if there is but one."""
     high = float(np.log(reduction.gamma_max))
     low = min(float(np.log(MIN_GAMMA_LAMBDA / reduction.lambda_max)), high - 1.0)
     grid = np.linspace(low, high, int(np.ceil((high - low) / SCAN_STEP)) + 1)
@@ -115,11 +120,12 @@ def _scanned_peaks(reduction: Reduction, priors: Priors) -> list[_Local]:
     values = 0.5 * (m * u - log_det - np.exp(u) * q1) + own
     padded = np.concatenate([[-np.inf], values, [-np.inf]])
     tops = np.flatnonzero((values >= padded[:-2]) & (values > padded[2:]))
+    alone = len(tops) == 1
     tops = tops[np.argsort(-values[tops])][:_MOST_PEAKS]
     close = [k for k in tops.tolist() if values[k] > values[tops[0]] - _WORTH_CLIMBING]
     # a shade below the largest γ, which rounding may put it above
     starts = [_local(reduction, priors, np.array([u[k], u[k] + min(grid[k], high - 1e-9)])) for k in close]
-    return [start for start in starts if start is not None]
+    return [start for start in starts if start is not None], alone
 
 
 def _best_log_mu(m: int, q1: Array, log_gamma: Array, priors: Priors) -> Array:
@@ -166,7 +172,7 @@ def _climbed(reduction: Reduction, priors: Priors, here: _Local) -> _Local:
             return here
         moved = float(np.abs(there.position - here.position).max())
         here = there
-        if moved < _STILL:
+        if moved < (_LAST if near else _STILL):
             return here
     return here
 

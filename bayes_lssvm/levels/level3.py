@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base.typing import Array
-from ..linalg.reduction import Reduction
+from ..linalg.reduction import LocalReduction, Reduction
 from ..linalg.spectrum import CentredSpectrum
 from .level2 import Level2, log_evidence_hessian, optimise
 
@@ -131,7 +131,7 @@ def mackay_error_bars(result: Level2) -> ErrorBars:
     return ErrorBars(float(widths[0]), float(widths[1]), 0.0)
 
 
-def hessian_error_bars(reduction: Reduction, result: Level2) -> tuple[ErrorBars, float]:
+def hessian_error_bars(reduction: LocalReduction, result: Level2) -> tuple[ErrorBars, float]:
     """Error bars from the exact Hessian at the mode, and ½ log det of the covariance."""
     precision = -log_evidence_hessian(reduction, result.mu, result.zeta)
     determinant = float(precision[0, 0] * precision[1, 1] - precision[0, 1] ** 2)
@@ -157,7 +157,7 @@ def occam_slope(result: Level2, prior_sd: tuple[float, float]) -> float:
     return slope + (0.5 / (result.n - result.gamma_eff) if bars.log_zeta < prior_sd[1] else 0.0)
 
 
-def log_eq_5_3(reduction: Reduction, result: Level2) -> float:
+def log_eq_5_3(reduction: LocalReduction, result: Level2) -> float:
     """Eq 5.3 in logs, rank-free and as printed otherwise."""
     n = result.n
     counts = np.array([result.d_eff, n - result.gamma_eff])
@@ -185,8 +185,14 @@ def evaluate(
     level2 : Level2, optional
         The mode, where it is known already.
     """
+    return level3_at(reduction, optimise(reduction) if level2 is None else level2, prior_sd=prior_sd)
+
+
+def level3_at(
+    reduction: LocalReduction, result: Level2, *, prior_sd: float | tuple[float, float] = DEFAULT_PRIOR_SD
+) -> Level3:
+    """The same at a mode that is known."""
     widths = as_prior_sd(prior_sd)
-    result = optimise(reduction) if level2 is None else level2
     occam = log_occam(result, widths)
     hessian, log_volume = hessian_error_bars(reduction, result)
     return Level3(

@@ -24,7 +24,7 @@ from scipy.linalg import blas
 
 from ..base.typing import Array
 from ..kernels import Kernel
-from ..linalg.blas import mirror_lower, product
+from ..linalg.blas import mirror_lower, product, squared_norm
 from ..linalg.factor import ProjectedInverse
 from ..linalg.reduction import log_constant
 from .level2_posterior import LaplaceDerivative, derivative_around, volume_slopes
@@ -57,6 +57,8 @@ class NearMode(NamedTuple):
         Its derivative in log θ, the mode moving with θ; where it was asked for.
     slope_error : float
         The largest standard error of these; 0 where they are exact.
+    pull : array of shape (2,) or None
+        The derivative of the volume in x, about.
     """
 
     density: float
@@ -66,6 +68,7 @@ class NearMode(NamedTuple):
     volume_error: float
     volume_slope: Array | None = None
     slope_error: float = 0.0
+    pull: Array | None = None
 
 
 def random_signs(n: int, rng: np.random.Generator) -> Array:
@@ -106,7 +109,7 @@ def near_mode(objective: Objective, kernel: Kernel, x: Array, signs: Array, *, s
     twice = _times(R, noise[:, None] * once)  # β, and R² of them
     alpha, beta = once[:, 0], twice[:, 0]
     q = [float(v) for v in (y @ alpha, alpha @ (noise * alpha), alpha @ (noise * beta), beta @ (noise * beta))]
-    tr1, tr2 = float(np.diagonal(R) @ noise), _squares(R, noise)
+    tr1, tr2 = float(np.diagonal(R) @ noise), _squares(R, None if w is None else noise)
     few = signs[:, :_FEW]
     hat = few - np.sum(few / root, axis=0) / root / np.sum(1.0 / noise) - s * root * once[:, 1 : _FEW + 1]  # Qz
     third = (tr2 - np.sum(root * twice[:, 1 : _FEW + 1] * hat, axis=0)) / s  # [8], tr_3 by each sign
@@ -146,7 +149,7 @@ def near_mode(objective: Objective, kernel: Kernel, x: Array, signs: Array, *, s
     lag = np.linalg.solve(precision, gradient[:2])
     unsure = 2.0 * abs(float(form[1]) * float(lag[1] - lag[0])) * s**3 * float(third.std(ddof=1)) / np.sqrt(_FEW)
     volume = float(np.log(2.0 * np.pi) - 0.5 * np.log(determinant) + pull @ lag)
-    found = NearMode(float(density), gradient, precision, volume, unsure)
+    found = NearMode(float(density), gradient, precision, volume, unsure, pull=pull)
     if slope == "exact":
         W = laplace_weights(R, y, alpha, w, lambda q, tr: derivative_around(mu, zeta, precision, own, q, tr))
         return found._replace(volume_slope=kernel.contract(objective.X, W, K) - along_kernel)
@@ -194,8 +197,10 @@ def _times(R: Array, B: Array) -> Array:
     return np.asarray(blas.dsymm(1.0, R, np.asfortranarray(B), lower=1))
 
 
-def _squares(R: Array, noise: Array) -> float:
-    """Σ_ij R_ij² n_i n_j of a symmetric matrix from its lower triangle, with zeros above."""
+def _squares(R: Array, noise: Array | None) -> float:
+    """Σ_ij R_ij² n_i n_j of a symmetric matrix from its lower triangle, with zeros above; n_i = 1 by default."""
+    if noise is None:
+        return 2.0 * squared_norm(R) - float(np.sum(np.square(np.diagonal(R))))
     total = 0.0
     for start in range(0, len(R), _COLUMNS):
         columns = slice(start, start + _COLUMNS)

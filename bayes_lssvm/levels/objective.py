@@ -34,15 +34,23 @@ from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, Matrices, check_positive_semidefinite
 from ..linalg.blas import mirror_lower, product, square, squared_norm
 from ..linalg.factor import ProjectedInverse
-from ..linalg.reduction import log_constant
+from ..linalg.reduction import LocalReduction, log_constant
 from ..linalg.spectrum import TridiagonalReduction
 from ..priors import HyperPrior, LogPrior
+from .level1 import DualPosterior
 from .level2 import Level2, optimise
 from .level2_posterior import LaplaceDerivative, Level2Posterior, laplace_derivative, most_probable
 from .level3 import DEFAULT_PRIOR_SD, log_occam, occam_slope
 
 BOUNDARY_MARGIN = 10.0  # nats
 _BLOCK = 128  # rows at a time
+
+
+class Solved(NamedTuple):
+    """The kernel matrix, of shape (N, N), and level 1 at the most probable μ and ζ."""
+
+    K: Array
+    posterior: DualPosterior
 
 
 @dataclass(frozen=True)
@@ -52,10 +60,11 @@ class Evaluation:
     kernel: Kernel
     value: float
     level2: Level2
-    reduction: TridiagonalReduction
+    reduction: LocalReduction
     gradient: Array | None = None
     occam_capped: bool = False
     posterior: Level2Posterior | None = None  # where the criterion has a prior in it
+    solved: Solved | None = None  # where the evaluation is from the factor that the model needs
 
     @property
     def rank(self) -> float:

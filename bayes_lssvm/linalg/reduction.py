@@ -59,10 +59,10 @@ class LocalEvidence(NamedTuple):
     hessian: Array
 
 
-class Reduction(Protocol):
-    """What levels 2 and 3 need to know of a kernel matrix and L sets of targets; as a rule there is one, and L = 1.
+class LocalReduction(Protocol):
+    """What levels 2 and 3 need to know of a kernel matrix and L sets of targets at given γ.
 
-    Sets are numbered from 0, and where no number is given the first is meant.
+    As a rule there is one set, and L = 1. Sets are numbered from 0, and where no number is given the first is meant.
     """
 
     @property
@@ -70,24 +70,8 @@ class Reduction(Protocol):
         """Number of data points N."""
 
     @property
-    def lambda_max(self) -> float:
-        """The largest eigenvalue of MΩM, or a bound of its size."""
-
-    @property
     def gamma_max(self) -> float:
         """The largest γ at which 1/γ stands above the rounding of the eigenvalues."""
-
-    @property
-    def kernel_norm(self) -> float:
-        """Norm of Ω, the scale of rounding."""
-
-    @property
-    def n_zeros(self) -> int:
-        """Eigenvalues that are known to be zero, whatever rounding makes of them: N − G where rows repeat inputs."""
-
-    @property
-    def within(self) -> float:
-        """Squared length of the targets in the directions of the known zeros."""
 
     @property
     def totals(self) -> Array:
@@ -106,11 +90,46 @@ class Reduction(Protocol):
     def sums(self, gamma: Array, target: int | AnyArray = 0) -> SpectralSums:
         """The sums for each γ and one set of targets, or the sets of these numbers, one for each γ."""
 
+    def local_evidence(self, mu: float, zeta: float) -> LocalEvidence:
+        """Log p(D | μ, ζ) with its gradient and Hessian in (log μ, log ζ), in O(N)."""
+
+
+class Reduction(LocalReduction, Protocol):
+    """The same at any γ, with what a search over γ needs to know."""
+
+    @property
+    def lambda_max(self) -> float:
+        """The largest eigenvalue of MΩM, or a bound of its size."""
+
+    @property
+    def kernel_norm(self) -> float:
+        """Norm of Ω, the scale of rounding."""
+
+    @property
+    def n_zeros(self) -> int:
+        """Eigenvalues that are known to be zero, whatever rounding makes of them: N − G where rows repeat inputs."""
+
+    @property
+    def within(self) -> float:
+        """Squared length of the targets in the directions of the known zeros."""
+
     def components(self) -> tuple[Array, Array]:
         """Eigenvalues as they were computed, the known zeros left out, and t_i² of the first set of targets."""
 
-    def local_evidence(self, mu: float, zeta: float) -> LocalEvidence:
-        """Log p(D | μ, ζ) with its gradient and Hessian in (log μ, log ζ), in O(N)."""
+
+def evidence_by_sums(
+    m: int, mu: float, s: float, log_det: float, q: tuple[float, float, float], tr: tuple[float, float]
+) -> LocalEvidence:
+    """Log p(D | μ, ζ) without its constant, and its derivatives, from q_1 … q_3 and tr_1, tr_2 at s = μ/ζ.
+
+    With m = N − 1, log p = ½m log μ − ½ log_det(s) − ½ μ q_1(s) + const; the chain rule from (log μ, log s).
+    """
+    value = 0.5 * (m * np.log(mu / (2.0 * np.pi)) - log_det - mu * q[0])
+    noise = 0.5 * s * (tr[0] - mu * q[1])
+    mm, ms = -0.5 * mu * q[0], 0.5 * mu * s * q[1]
+    ss = -0.5 * s * tr[0] + 0.5 * s**2 * tr[1] + ms - mu * s**2 * q[2]
+    hessian = np.array([[mm + 2.0 * ms + ss, -(ms + ss)], [-(ms + ss), ss]])
+    return LocalEvidence(float(value), np.array([0.5 * (m - mu * q[0]) - noise, noise]), hessian)
 
 
 def reflector(x: Array) -> tuple[Array, float]:

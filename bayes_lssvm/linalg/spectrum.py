@@ -25,6 +25,7 @@ from .reduction import (
     SpectralSums,
     back_from_complement,
     centre_and_reflect,
+    evidence_by_sums,
     indefinite,
     largest_gamma,
     log_constant,
@@ -197,7 +198,6 @@ class TridiagonalReduction:
     def local_evidence(self, mu: float, zeta: float) -> LocalEvidence:
         """Log p(D | μ, ζ) with its derivatives in (log μ, log ζ), from two factorisations.
 
-        With s = μ/ζ, log p = ½(N−1) log μ − ½ log_det(s) − ½ μ q_1(s) + const; the chain rule from (log μ, log s).
         For i < j, G = (T + s)⁻¹ has G_ij = G_jj Π_{k=i}^{j−1} (−e_k/d⁺_k), so that Σ_{i<j} G_ij² = G_jj² S_j with the
         recurrence S_{j+1} = r_j(1 + S_j), r_j = (e_j/d⁺_j)²: a bidiagonal system.
         """
@@ -216,12 +216,8 @@ class TridiagonalReduction:
         q1 = float(self._q1_alone(backward)[0]) if self.aligned else float(np.vdot(t, x))
         q2, q3 = float(np.vdot(x, x)), float(np.vdot(x, z))
         tr1, tr2 = float(G.sum()), float(np.sum(G**2 * (1.0 + 2.0 * S)))
-        value = 0.5 * (m * np.log(mu / (2.0 * np.pi)) - float(log_product(backward)[0]) - mu * q1) + self.log_constant
-        noise = 0.5 * s * (tr1 - mu * q2)
-        mm, ms = -0.5 * mu * q1, 0.5 * mu * s * q2
-        ss = -0.5 * s * tr1 + 0.5 * s**2 * tr2 + ms - mu * s**2 * q3
-        hessian = np.array([[mm + 2.0 * ms + ss, -(ms + ss)], [-(ms + ss), ss]])
-        return LocalEvidence(float(value), np.array([0.5 * (m - mu * q1) - noise, noise]), hessian)
+        found = evidence_by_sums(m, mu, s, float(log_product(backward)[0]), (q1, q2, q3), (tr1, tr2))
+        return found._replace(value=found.value + self.log_constant)
 
 
 def _inverses(gamma: Array) -> Array:

@@ -5,7 +5,8 @@ begins on a subset that is spread evenly over the targets, and each optimum foun
 then on all: with a prior by a Cholesky factor a step, for one parameter along the ridge (`ridge`) and for several
 jointly (`several`). Where that is lost, values along a line or a climb take its place. At the end level 2 is scanned
 over all γ once more on all data, so that a better mode there is not missed, and all that is reported is of that exact
-evaluation.
+evaluation. Where a model is made of the optimum of one parameter and the scan on the subset has seen one peak only, the
+factor that the model needs gives the same numbers in place of that scan (`levels.at_mode`).
 
 For one parameter the subset has a fifth of the points, at least 300. Every peak over the starts is climbed there, even
 one that is 30 nats behind, and where there are several they are compared on half of the points and, if that leaves more
@@ -17,6 +18,7 @@ range are taken only if they beat every other by a clear margin (`Evaluation.ran
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import compress
@@ -27,6 +29,7 @@ import numpy as np
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import Array
 from ..kernels import ARD, RBF, Kernel
+from ..levels.at_mode import at_mode
 from ..levels.level3 import DEFAULT_PRIOR_SD, as_prior_sd
 from ..levels.objective import Evaluation, Objective
 from ..priors import within_support
@@ -114,16 +117,32 @@ def refine(
     return refine_objective(Objective(X, y, occam, as_prior_sd(prior_sd)), kernel, seed)
 
 
-def refine_objective(objective: Objective, kernel: Kernel, seed: int = 0, *, exhaustive: bool = False) -> Refinement:
-    """As `refine`, of a given objective; an exhaustive search climbs every promising start on all data, exactly."""
+def refine_objective(
+    objective: Objective, kernel: Kernel, seed: int = 0, *, exhaustive: bool = False, solved: bool = False
+) -> Refinement:
+    """As `refine`, of a given objective.
+
+    Parameters
+    ----------
+    objective : Objective
+    kernel : Kernel
+    seed : int
+    exhaustive : bool
+        Climb every promising start on all data, exactly.
+    solved : bool
+        A model is made of the best optimum. Where the way there was along a ridge, level 1 is then solved at the end,
+        in place of a reduction, and is part of the best of the optima. Its γ is the most probable one to 1e-6 nats.
+    """
     if kernel.log_params.size == 0:
         only = objective.evaluate(kernel)
         return Refinement(kernel, only.value, (only,), 1, True, ())
     ordered, search = _ordered(objective, kernel)
-    climbs = _climbs(ordered, search.there(kernel), seed, exhaustive)
+    at_end = (lambda k, x, pull: _solved(objective, search, k, x, pull)) if solved else None
+    climbs = _climbs(ordered, search.there(kernel), seed, exhaustive, at_end)
     found = _distinct([climb.evaluation for climb in climbs])
     # sums over the spectrum have no order of rows, so that what was found in one order holds in the other
     optima = [replace(end, kernel=search.back(end.kernel), gradient=None) for end in found]
+    optima[1:] = [replace(end, solved=None) for end in optima[1:]]
     best, own = optima[0], kernel.log_bounds(objective.X)  # an edge that a prior has set was asked for
     warn_of_ties(objective.y, [Candidate(objective.X, e.kernel, e.level2.gamma, e.rank) for e in optima])
     if isinstance(best.kernel, ARD):
@@ -148,12 +167,23 @@ def _ordered(objective: Objective, kernel: Kernel) -> tuple[Objective, OrderedSe
     return replace(moved, prior=search.prior(objective.prior)), search
 
 
-def _climbs(objective: Objective, kernel: Kernel, seed: int, exhaustive: bool) -> list[_Climb]:
+def _solved(objective: Objective, search: OrderedSearch, kernel: Kernel, x: Array, pull: Array) -> Evaluation | None:
+    """The evaluation of a kernel of the columns in order, on rows in the caller's order, with level 1."""
+    try:
+        found = at_mode(objective, search.back(kernel), x, pull)
+    except NotPositiveSemidefiniteError:
+        return None
+    return None if found is None else replace(found, kernel=kernel)
+
+
+def _climbs(
+    objective: Objective, kernel: Kernel, seed: int, exhaustive: bool, at_end: _AtEnd | None = None
+) -> list[_Climb]:
     """Climbs from all promising starts, on all data in the end."""
     bounds = within_support(kernel.log_bounds(objective.X), objective.prior)
     starts = starting_points(kernel, objective.X, bounds)
     if len(objective.y) > SUBSET and not exhaustive:
-        return _climb_by_subset(objective, kernel, starts, bounds, np.random.default_rng(seed))
+        return _climb_by_subset(objective, kernel, starts, bounds, np.random.default_rng(seed), at_end)
     return [_climb(objective, kernel, start, bounds) for start in with_bar(_promising(objective, kernel, starts))]
 
 
@@ -197,6 +227,10 @@ def climb_nearby(objective: Objective, kernel: Kernel) -> Evaluation:
     return max(given, objective.evaluate(search.back(end.evaluation.kernel)), key=lambda e: e.rank)
 
 
+# An evaluation of a kernel near (log μ, log ζ), where its volume has that derivative; None where it has no mode there
+_AtEnd = Callable[[Kernel, Array, Array], Evaluation | None]
+
+
 @dataclass(frozen=True)
 class _Climb:
     evaluation: Evaluation
@@ -238,7 +272,12 @@ def _distinct(evaluations: list[Evaluation]) -> list[Evaluation]:
 
 
 def _climb_by_subset(
-    objective: Objective, kernel: Kernel, starts: Array, bounds: Array, rng: np.random.Generator
+    objective: Objective,
+    kernel: Kernel,
+    starts: Array,
+    bounds: Array,
+    rng: np.random.Generator,
+    at_end: _AtEnd | None,
 ) -> list[_Climb]:
     line = starts.shape[1] == 1
     small = on_some(objective, subset_size(len(objective.y)) if line else SUBSET, rng)
@@ -253,7 +292,7 @@ def _climb_by_subset(
     climbed = distinct(sorted(climbed, key=lambda s: -s.evaluation.rank), lambda s: s.evaluation.kernel.log_params)
     climbed = climbed if line else _without_a_valley(small, climbed)
     kept, extra = _worth_polishing(objective, climbed, len(small.y) if line else None, rng)
-    climbs = [_polished(objective, small, start, bounds, rng) for start in with_bar(kept)]
+    climbs = [_polished(objective, small, start, bounds, rng, at_end) for start in with_bar(kept)]
     climbs[0] = replace(climbs[0], n_evaluations=climbs[0].n_evaluations + extra)
     return climbs
 
@@ -330,7 +369,9 @@ def _on_subset(small: Objective, kernel: Kernel, first: Evaluation, bounds: Arra
     return _Start(_climb(small, kernel, start, bounds, _ON_SUBSET).evaluation, None)
 
 
-def _along_ridge(objective: Objective, start: _Start, bounds: Array, rng: np.random.Generator) -> _Climb | None:
+def _along_ridge(
+    objective: Objective, start: _Start, bounds: Array, rng: np.random.Generator, at_end: _AtEnd | None
+) -> _Climb | None:
     """The maximum over one parameter from that of a subset, by way of more points and more; None where it is lost."""
     found, top = start.evaluation, start.top
     if found.posterior is None or not found.posterior.has_mode:
@@ -346,6 +387,11 @@ def _along_ridge(objective: Objective, start: _Start, bounds: Array, rng: np.ran
             return None
         size, at = len(stage.y), top.position
     assert top is not None
+    # where few points know of one mode over γ only, however low others would be, all of them need not be scanned again
+    if at_end is not None and found.posterior.alone and top.pull is not None:
+        end = at_end(kernel.with_log_params(at[2:]), at[:2], top.pull)
+        if end is not None and abs(end.value - top.value) <= _SAME_MODE:
+            return _Climb(end, top.n_evaluations + 1, True)
     final = objective.evaluate(kernel.with_log_params(at[2:]))
     # the scan of γ may find a better mode than the one that was followed
     if final.posterior is None or not final.posterior.has_mode or abs(final.value - top.value) > _SAME_MODE:
@@ -411,14 +457,21 @@ def _curvature(objective: Objective, kernel: Kernel, bounds: Array) -> float:
     return (slopes[1] - slopes[0]) / (2.0 * _DIFFERENCE)
 
 
-def _polished(objective: Objective, small: Objective, begin: _Start, bounds: Array, rng: np.random.Generator) -> _Climb:
+def _polished(
+    objective: Objective,
+    small: Objective,
+    begin: _Start,
+    bounds: Array,
+    rng: np.random.Generator,
+    at_end: _AtEnd | None,
+) -> _Climb:
     """From the optimum on a subset to the optimum on all data."""
     found = begin.evaluation
     start, kernel = found.kernel.log_params, found.kernel
     if found.level2.at_boundary:  # no mode to follow: the robust way
         return _climb(objective, kernel, start, bounds)
     if objective.prior is not None and len(start) == 1:
-        top = _along_ridge(objective, begin, bounds, rng)
+        top = _along_ridge(objective, begin, bounds, rng, at_end)
         if top is not None:
             return top
         curvature = _curvature(small, kernel, bounds) * (len(objective.y) / len(small.y))

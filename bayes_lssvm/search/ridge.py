@@ -81,6 +81,8 @@ class RidgeTop(NamedTuple):
     bend : Bend
     slope : Slope
     n_evaluations : int
+    pull : array of shape (2,) or None
+        The derivative of the volume in (log μ, log ζ), about.
     """
 
     position: Array
@@ -88,6 +90,7 @@ class RidgeTop(NamedTuple):
     bend: Bend
     slope: Slope
     n_evaluations: int
+    pull: Array | None = None
 
 
 class _Look(NamedTuple):
@@ -175,7 +178,7 @@ def follow_ridge(
             off = abs(float(bend.cross @ looks[-1].lags)) / bend.along  # how far θ follows x, which b says
             if (move + off) * doubt < close and float(np.abs(step).max()) < _LONGEST and error < sure:
                 gain = 0.5 * (float(here.gradient @ step) + slope.value * float(step[2]))
-                return RidgeTop(at + step, here.density + here.volume + gain, bend, slope, count)
+                return RidgeTop(at + step, here.density + here.volume + gain, bend, slope, count, here.pull)
             if move < _NEAR and slope.error > sure * bend.along:
                 wanted = "estimated" if here.volume_slope is None else "exact"
         at, slope = at + step, Slope(slope.value, slope.error + _TURNING * move)

@@ -277,3 +277,16 @@ def test_the_best_log_mu_is_where_the_slope_is_zero(prior):
         assert np.abs(slope / np.maximum(bend, 1e-12))[inside].max(initial=0.0) < 1e-5
         assert np.all(slope[found <= low] <= 1e-9)
         assert np.all(slope[found >= high] >= -1e-9)
+
+
+def test_a_mode_is_alone_where_the_scan_has_one_peak():
+    """A smooth curve and a fine one with little noise: at some widths either can be the signal, or the noise."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 1))
+    y = np.sin(X[:, 0]) + 0.3 * np.sin(30.0 * X[:, 0]) + 0.02 * rng.normal(size=60)
+    prior = HyperPrior()
+    found = [
+        most_probable(TridiagonalReduction.from_kernel_matrix(RBF(width)(X), y), prior.mu, prior.zeta).alone
+        for width in (0.1, 0.2, 0.5)
+    ]
+    assert found == [True, False, True]

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from bayes_lssvm.kernels import ARD, RBF
+from bayes_lssvm.levels import level2_posterior
 from bayes_lssvm.levels.default_prior import default_prior
+from bayes_lssvm.levels.level1 import DualPosterior
 from bayes_lssvm.levels.objective import Objective
 from bayes_lssvm.search.refinement import refine_objective
 from bayes_lssvm.search.ridge import follow_ridge, ridge
@@ -115,3 +117,30 @@ def test_a_slope_that_is_estimated_leads_to_the_top():
     assert "estimated" in asked
     assert "exact" not in asked
     assert found.position[2] == pytest.approx(top[2], abs=5e-3)
+
+
+@pytest.mark.parametrize(("labels", "weights"), [(True, False), (False, True)])
+def test_a_search_that_solves_its_end_finds_the_same(labels, weights):
+    objective, kernel = problem(340, 2, labels=labels, weights=weights)
+    plain, found = (refine_objective(objective, kernel, solved=solved) for solved in (False, True))
+    assert found.kernel == plain.kernel
+    assert found.value == pytest.approx(plain.value, abs=1e-6)
+    own, expected = found.optima[0], plain.optima[0]
+    assert np.log(own.level2.gamma) == pytest.approx(np.log(expected.level2.gamma), abs=1e-3)
+    assert expected.solved is None
+    np.testing.assert_allclose(own.solved.K, found.kernel(objective.X), rtol=0.0, atol=1e-15)
+    level1 = own.solved.posterior
+    again = DualPosterior.from_kernel_matrix(
+        found.kernel, objective.X, own.solved.K, objective.y, mu=level1.mu, zeta=level1.zeta, weights=objective.weights
+    )
+    assert level1.alpha == pytest.approx(again.alpha, rel=1e-9, abs=1e-12)
+    assert (level1.mu, level1.zeta) == (own.level2.mu, own.level2.zeta)
+
+
+def test_another_peak_on_few_points_asks_for_all_of_the_range_on_all(monkeypatch):
+    """However low it is: the end is then evaluated from a reduction, which scans every γ."""
+    objective, kernel = problem(340, 2, labels=True)
+    assert refine_objective(objective, kernel, solved=True).optima[0].solved is not None
+    scan = level2_posterior._scanned_peaks
+    monkeypatch.setattr(level2_posterior, "_scanned_peaks", lambda *args: (scan(*args)[0], False))
+    assert refine_objective(objective, kernel, solved=True).optima[0].solved is None

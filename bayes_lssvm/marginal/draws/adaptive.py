@@ -22,7 +22,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.special import gammaln, logsumexp, ndtri
 from scipy.stats import chi2, qmc
-from sklearn.mixture import GaussianMixture
 
 from ...base.typing import Array
 from ...evidence.laplace import Mode
@@ -171,6 +170,8 @@ def _weighed(points: Array, log_ratios: Array) -> DrawnIntegral:
 
 def _learnt(integrand: Integrand, found: DrawnIntegral, sd: Array, rng: np.random.Generator) -> Proposal:
     """Student distributions in the place of the Gaussians of a mixture that is fitted to the draws so far."""
+    from sklearn.mixture import GaussianMixture  # brings clusters and neighbours, which nothing else here needs
+
     weights = np.exp(found.log_weights)
     chosen = found.points[rng.choice(len(weights), size=4 * _BATCH, p=weights / weights.sum())] / sd
     count = max(1, min(_COMPONENTS, int(found.effective_size / (4.0 * integrand.dimension))))
