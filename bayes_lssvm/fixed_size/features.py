@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import blas, lapack
@@ -82,13 +83,20 @@ class NystromMap:
         else:
             phi = room[: rows.size].reshape(rows.shape, order="F")
             phi[...] = rows
-        for start in range(0, phi.shape[1], _PANEL):
-            panel, later = slice(start, start + _PANEL), slice(start + _PANEL, None)
-            own = phi[:, panel]
-            blas.dtrsm(1.0, self.L[panel, panel], own, side=1, lower=1, trans_a=1, overwrite_b=1)
-            if later.start < phi.shape[1]:
-                blas.dgemm(-1.0, own, self.L[later, panel], beta=1.0, c=phi[:, later], trans_b=1, overwrite_c=1)
+        for start, (triangle, below) in zip(range(0, phi.shape[1], _PANEL), self._panels, strict=True):
+            own, later = phi[:, start : start + _PANEL], phi[:, start + _PANEL :]
+            blas.dtrsm(1.0, triangle, own, side=1, lower=1, trans_a=1, overwrite_b=1)
+            if len(below):
+                blas.dgemm(-1.0, own, below, beta=1.0, c=later, trans_b=1, overwrite_c=1)
         return phi
+
+    @cached_property
+    def _panels(self) -> list[tuple[Array, Array]]:
+        """L by blocks of columns, the triangle and what is below it: BLAS would copy them for every block of rows."""
+        return [
+            tuple(np.asfortranarray(part) for part in np.split(self.L[start:, start : start + _PANEL], [_PANEL]))
+            for start in range(0, len(self.L), _PANEL)
+        ]
 
     def first(self, m: int) -> NystromMap:
         """The map of the first m landmarks, whose features are the first m."""
