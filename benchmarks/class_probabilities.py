@@ -52,9 +52,16 @@ def sets() -> Iterator[tuple[str, Array, AnyArray]]:
         )
         yield (f"made, {classes} classes, {apart}", *found)
     yield ("moons", *make_moons(8000, noise=0.35, random_state=3))
-    for name, make in (("waveform", make_waveform), ("ringnorm", make_ringnorm)):
-        X, y = make(12_000, seed=77)
+    for name, make, seed in (("waveform", make_waveform, 77), ("ringnorm", make_ringnorm, 78)):
+        X, y = make(12_000, seed=seed)
         yield f"{name}, made", X, (y > 0).astype(int)
+    rng = np.random.default_rng(9)
+    X = np.exp(0.6 * rng.normal(size=(12_000, 8)))
+    f = np.log(X[:, 0] * X[:, 1]) - 0.7 * np.log(X[:, 2]) ** 2 + 0.4 + 0.5 * X[:, 3] * rng.logistic(size=12_000)
+    yield "skewed inputs, made", X, (f > 0).astype(int)
+    X = rng.normal(size=(12_000, 10))
+    f = X[:, 0] * X[:, 1] + np.abs(X[:, 2]) - 0.8 + 0.4 * rng.logistic(size=12_000)
+    yield "product, made", X, (f > 0).astype(int)
 
 
 def _name(path: Path) -> str:
