@@ -93,10 +93,8 @@ class NystromMap:
     @cached_property
     def _panels(self) -> list[tuple[Array, Array]]:
         """L by blocks of columns, the triangle and what is below it: BLAS would copy them for every block of rows."""
-        return [
-            tuple(np.asfortranarray(part) for part in np.split(self.L[start:, start : start + _PANEL], [_PANEL]))
-            for start in range(0, len(self.L), _PANEL)
-        ]
+        columns = [self.L[start:, start : start + _PANEL] for start in range(0, len(self.L), _PANEL)]
+        return [(np.asfortranarray(own[:_PANEL]), np.asfortranarray(own[_PANEL:])) for own in columns]
 
     def first(self, m: int) -> NystromMap:
         """The map of the first m landmarks, whose features are the first m."""
