@@ -1,10 +1,12 @@
 """Models of fixed size: a pass against `dsyrk`, levels 2 and 3 against a pass, gradients, memory, rivals, and Dask.
 
 By CPU time, so that other programs on the machine disturb the ratios little; two workers on Dask by the wall clock.
+`python -m benchmarks.fixed_size` prints these alone, with `--dask` the last one, which needs a quiet machine.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -25,7 +27,7 @@ from bayes_lssvm.fixed_size.posterior import FixedSizePosterior
 from bayes_lssvm.fixed_size.statistics import Statistics
 from bayes_lssvm.kernels import ARD, RBF, Kernel
 from benchmarks.closed_forms import data
-from benchmarks.timing import Measured, readable, side_by_side
+from benchmarks.timing import Measured, readable, side_by_side, table
 
 INPUTS = 21  # of waveform data
 
@@ -234,3 +236,17 @@ def rows(*, quick: bool) -> Iterator[Measured]:
     yield from against_bayesian_ridge(100_000, 500)
     yield flat_memory(100_000, 1_000_000, 500)
     yield two_workers(1_000_000, 500)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print the table of this group, or of Dask alone."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.fixed_size", description=__doc__)
+    parser.add_argument("--dask", action="store_true", help="two workers against one process, three times")
+    options = parser.parse_args(argv)
+    found = [two_workers(1_000_000, 500) for _ in range(3)] if options.dask else list(rows(quick=False))
+    print(table(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -59,5 +59,7 @@ class Standardiser:
 
     def __call__(self, X: Array) -> Array:
         """Standardised copy of X."""
+        found = X - self.mean
         with np.errstate(over="ignore"):
-            return np.clip((X - self.mean) / self.scale, -_FARTHEST, _FARTHEST)
+            found /= self.scale  # in place, as below: passes do this for every block
+        return np.clip(found, -_FARTHEST, _FARTHEST, out=found)

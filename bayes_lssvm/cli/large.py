@@ -92,14 +92,14 @@ def _estimator(args: argparse.Namespace, task: str, d: int, classes: list[Any]) 
             raise InputError(
                 f"--{'no-occam' if option == 'occam' else option} is for exact models; models with landmarks use "
                 "the evidence with the default prior, and probabilities calibrated on left-out rows "
-                f"(--moderation {' or '.join(FORMS)}). --exact keeps all rows."
+                f"(--moderation {' or '.join(FORMS[1:])}). --exact keeps all rows."
             )
     kernel, _ = parse_kernel(args.kernel, d)
     common = {"n_landmarks": args.landmarks or LANDMARKS, "refine": args.refine, "random_state": args.seed}
     if task == "classification":
         several = {name: getattr(args, name) for name in ("coding", "decoding") if getattr(args, name) is not None}
         prior = class_prior_from(args.class_prior, classes)
-        return FixedSizeLSSVC(kernel, class_prior=prior, moderation=args.moderation or "loo", **several, **common)
+        return FixedSizeLSSVC(kernel, class_prior=prior, moderation=args.moderation or "auto", **several, **common)
     for option in ("class_prior", "coding", "decoding", "moderation"):
         if getattr(args, option) is not None:
             raise InputError(f"--{option.replace('_', '-')} is for classification, but the target is a number.")

@@ -347,7 +347,7 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--moderation",
         choices=(*MODERATIONS, "logistic"),
-        help="form of the class probabilities (default loo); logistic is for models with landmarks",
+        help="form of the class probabilities (default loo); logistic is for models with landmarks, and their default",
     )
     parser.add_argument(
         "--landmarks", type=_count, metavar="M", help="fit a fixed-size model with M landmarks; see below"

@@ -41,7 +41,7 @@ from .common import MIN_POINTS, ClassPrior, LSSVMBase, check_regression_targets
 from .multiclass import MulticlassLSSVC
 from .state import Saved, surface_state
 
-FORMS = ("loo", "logistic")
+FORMS = ("auto", "loo", "logistic")
 """Of class probabilities."""
 MAPS = "logistic/maps"
 
@@ -451,10 +451,12 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
     prior : HyperPrior, Normal, Box, Gamma or None
         As in `BayesianLSSVC`; None is the default prior.
     class_prior, costs : see `BayesianLSSVC`
-    moderation : {"loo", "logistic"}, default "loo"
+    moderation : {"auto", "loo", "logistic"}, default "auto"
         Probabilities by a logistic map of leave-one-out outputs, as in `BayesianLSSVC`; or by such a map of the outputs
-        and the log odds of a logistic regression on the same features, which takes a few more passes where there are
-        more than 20 000 rows. It has the lower log loss as a rule where rows are many and classes overlap.
+        and the log odds of a logistic regression on the same features, which has the lower log loss as a rule where
+        classes overlap, and takes a few more passes where there are more than 20 000 rows. "auto" is "logistic", for
+        more than two classes by those 20 000 rows alone; and "loo" where the model is that of `BayesianLSSVC`: every
+        row a landmark, or a feature map that is exact.
     standardise : bool, default True
     random_state : int, default 0
 
@@ -474,7 +476,7 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         With `integrate`: the evidence with nothing fixed, its error, and means and standard deviations of log μ, log ζ
         and the kernel's log parameter.
     logistic_ : LogisticPart or None
-        With moderation="logistic": weights v, bias c and prior precision ν of the log odds of each bit.
+        Where probabilities are of this form: weights v, bias c and prior precision ν of the log odds of each bit.
     low_rank_ : Design
         Features, statistics and sample; `low_rank_.n_passes` counts the passes.
 
@@ -510,7 +512,7 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         prior: Any = None,
         class_prior: ClassPrior = None,
         costs: Any = None,
-        moderation: str = "loo",
+        moderation: str = "auto",
         standardise: bool = True,
         random_state: int = 0,
     ) -> None:
@@ -559,15 +561,25 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         self.code_book_ = code
         self.training_frequencies_ = statistics.masses / statistics.masses.sum()
         self.logistic_ = None
-        if self.moderation == "logistic" and known is not None:
+        if known is not None and (MAPS in known.arrays or self.moderation == "logistic"):
             self.logistic_, maps = _read_logistic(known, self.low_rank_.features.size, code.shape[1])
             self.members_ = [replace(own, loo_map_=found) for own, found in zip(self.members_, maps, strict=True)]
             return
-        if self.moderation == "logistic":
-            self.logistic_ = fit_logistic(self.low_rank_, self.posteriors_, self._priors, runner)
+        if known is None and self._is_logistic:
+            # with a matrix of sums for each pair of many classes, a pass is the dearest part of a fit
+            spared = self.moderation == "auto" and len(self.classes_) > 2
+            self.logistic_ = fit_logistic(self.low_rank_, self.posteriors_, self._priors, None if spared else runner)
             passes = self.low_rank_.n_passes + self.logistic_.n_passes
             self.low_rank_ = replace(self.low_rank_, n_passes=passes)
         self.members_ = self._mapped(code)
+
+    @property
+    def _is_logistic(self) -> bool:
+        """Whether probabilities rest on a logistic regression as well."""
+        if self.moderation != "auto":
+            return self.moderation == "logistic"
+        most = self.n_landmarks if isinstance(self.landmarks, str) else len(np.asarray(self.landmarks))
+        return isinstance(self.low_rank_.features, NystromMap) and self.low_rank_.statistics.n > most
 
     def _state(self) -> State:
         state = super()._state()

@@ -548,7 +548,7 @@ class MulticlassLSSVC(ClassFrequencies, ClassifierMixin, LSSVMBase):  # type: ig
         forms are left as they are, and so is a single member, whose log odds are bounded already.
         """
         count = len(self.classes_)
-        if self.moderation not in ("loo", "logistic") or count == 2 or not self.n_samples_:
+        if self.moderation not in ("loo", "logistic", "auto") or count == 2 or not self.n_samples_:
             return np.asarray(logs)
         floor = float(self.n_samples_ + count) ** -2
         return np.asarray(np.logaddexp(logs + np.log1p(-count * floor), np.log(floor)))

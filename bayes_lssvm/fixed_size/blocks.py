@@ -99,7 +99,7 @@ class Shard:
             where = row + int(np.argmax(bad))
             raise ShardError(
                 f"{self.name}: row {where} holds a value that is missing or not finite. Fill it in or leave the row "
-                "out; finished shards are kept."
+                "out; sums of other shards that were kept stay valid."
             )
         if y.dtype.kind == "O" and all(isinstance(label, str) for label in y):
             y = y.astype(str)

@@ -23,13 +23,14 @@ from ..base.progress import tqdm
 from ..base.standardisation import Standardiser
 from ..base.threads import at_most
 from ..base.typing import AnyArray, Array
-from .blocks import ROWS, Shard, ShardError
+from .blocks import ROWS, Block, Shard, ShardError
 from .features import FeatureMap, NystromMap
 from .objective import RowDerivative, block_gradient
 from .sample import Look
 from .statistics import Statistics
 
 Found = TypeVar("Found")
+_SEEN_TOGETHER = 15 * ROWS  # below 2¹⁴, so that a column of numbers stays below what malloc maps anew each time
 
 
 class Runner(Protocol):
@@ -57,15 +58,32 @@ class TakeALook:
     def __call__(self, shard: Shard) -> Look | None:
         """What is seen of a shard; None of an empty one."""
         seen: list[Look] = []
-        for X, y, weights in shard.blocks():
-            if not self.classes:
-                y = _as_numbers(y, shard.name)
+        for X, y, weights in self._larger_blocks(shard):
             if len(X):
                 seen.append(Look.at(X, y, self.seed, classes=self.classes, weights=weights, name=shard.name))
             # those that keep about as many rows are merged, so that all that are kept are not copied with every block
             while len(seen) > 1 and len(seen[-2].X) <= 2 * len(seen[-1].X):
                 seen[-2:] = [seen[-2].merge(seen[-1])]
         return reduce(Look.merge, seen) if seen else None
+
+    def _larger_blocks(self, shard: Shard) -> Iterator[Block]:
+        """Several blocks put together: merging a look at each of them would copy their rows as often as it halves."""
+        waiting: list[Block] = []
+        for X, y, weights in shard.blocks():
+            waiting.append((X, y if self.classes else _as_numbers(y, shard.name), weights))
+            if sum(len(block[0]) for block in waiting) >= _SEEN_TOGETHER:
+                yield _joined(waiting)
+                waiting = []
+        if waiting:
+            yield _joined(waiting)
+
+
+def _joined(blocks: list[Block]) -> Block:
+    X, y, weights = zip(*blocks, strict=True)
+    own = None
+    if any(each is not None for each in weights):
+        own = np.concatenate([np.ones(len(x)) if w is None else w for x, w in zip(X, weights, strict=True)])
+    return np.concatenate(X), np.concatenate(y), own
 
 
 def merge_looks(a: Look | None, b: Look | None) -> Look | None:
@@ -103,7 +121,10 @@ def _as_numbers(y: AnyArray, name: str) -> Array:
     except (TypeError, ValueError):
         raise ShardError(f"{name}: the targets are not numbers.") from None
     if not np.isfinite(numbers).all():
-        raise ShardError(f"{name}: a target is missing or not finite. Leave its row out; finished shards are kept.")
+        raise ShardError(
+            f"{name}: a target is missing or not finite. Leave its row out; sums of other shards that were kept "
+            "stay valid."
+        )
     return np.asarray(numbers)
 
 

@@ -62,13 +62,13 @@ class Look:
     ) -> Look:
         """A look at rows X of shape (n, d), n ≥ 1, with targets y of shape (n,), and weights where they have them."""
         mean = weighted_mean(X, weights)
-        w = np.ones(len(X)) if weights is None else weights
+        w, apart = np.ones(len(X)) if weights is None else weights, X - mean
         labels, counts = np.unique(y, return_counts=True) if classes else (y[:0], y[:0])
         seen = cls(
             n=len(X),
             mean=mean,
-            squares=(w[:, None] * (X - mean) ** 2).sum(axis=0),
-            largest=np.abs(X).max(axis=0),
+            squares=np.einsum("i,ij,ij->j", w, apart, apart),
+            largest=np.maximum(X.max(axis=0), -X.min(axis=0)),
             counts=dict(zip(labels.tolist(), counts.tolist(), strict=True)),
             X=X,
             y=y,

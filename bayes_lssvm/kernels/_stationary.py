@@ -43,11 +43,17 @@ def _centred(X: Array, Z: Array | None, scales: Array | float) -> tuple[_Points,
     """
     others = np.asarray(X if Z is None else Z, dtype=float)
     centre = others.mean(axis=0)
-    of_Z = _Points(others, (others - centre) / scales)
+    of_Z = _Points(others, _in_units(others, centre, scales))
     if Z is None or Z is X:
         return of_Z, of_Z
     points = np.asarray(X, dtype=float)
-    return _Points(points, (points - centre) / scales), of_Z
+    return _Points(points, _in_units(points, centre, scales)), of_Z
+
+
+def _in_units(points: Array, centre: Array, scales: Array | float) -> Array:
+    found = points - centre
+    found /= scales
+    return found
 
 
 def _minus_squared_distances(
@@ -62,7 +68,10 @@ def _minus_squared_distances(
     """
     A, B = points.centred, others.centred
     a2, b2 = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
-    D = product(np.column_stack([2.0 * A, -a2, -np.ones(len(A))]), np.column_stack([B, np.ones(len(B)), b2]).T, room)
+    left, d = np.empty((len(A), A.shape[1] + 2)), A.shape[1]
+    np.multiply(2.0, A, out=left[:, :d])
+    left[:, d], left[:, d + 1] = -a2, -1.0
+    D = product(left, np.column_stack([B, np.ones(len(B)), b2]).T, room)
     themselves = None if own is None else D.reshape(-1)[own :: D.shape[1] + 1]  # a view
     if themselves is not None:
         themselves[...] = -np.inf  # known, and not to be looked at for every row

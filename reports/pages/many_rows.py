@@ -29,9 +29,9 @@ METHODS_TEXT = (
     "More rows: waveform data that are made 20 000 rows at a time, each time they are read, so that memory does not "
     "grow with N. Kernel, landmarks and sums are those of fit_blocks with its defaults; a pass reads all rows once. "
     "Test rows are 5000 others, the same for every N.",
-    'Our models are FixedSizeLSSVC with its defaults; with moderation="logistic", where a logistic regression on the '
-    'same features adds its log odds to the outputs; and with kernel="ard" too, a scale for each input by the '
-    "evidence, which rivals cannot find without a grid (not on USPS, 256 inputs).",
+    "Our models are FixedSizeLSSVC with its defaults, whose probabilities are by its outputs and the log odds of a "
+    'logistic regression on the same features; with moderation="loo", by its outputs alone; and with kernel="ard", a '
+    "scale for each input by the evidence, which rivals cannot find without a grid (not on USPS, 256 inputs).",
     "Rivals: sets of the KEEL repository, 70 % of the rows to train and 30 % to test, and the USPS digits with their "
     "own test rows; inputs standardised. Nystroem features (scikit-learn) are as many as there are landmarks and have "
     "the σ that our model found, which saves these rivals their search; its time is not counted for them. The penalty "

@@ -58,6 +58,23 @@ def test_with_all_rows_as_landmarks_the_regressor_is_the_exact_one():
 
 
 @ALL_ROWS
+@pytest.mark.parametrize(("seed", "n", "d"), [(0, 105, 1), (1, 123, 2), (2, 149, 3), (3, 96, 5)])
+def test_far_from_the_rows_outputs_are_the_exact_ones_to_a_fraction_of_the_error_bar(seed, n, d):
+    """Where landmarks are nearly dependent, their features are known to √ε: near the rows it is not to be seen."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = np.sin(1.2 * X[:, 0]) + X[:, -1] ** 2 + 0.1 * rng.normal(size=n)
+    new = np.vstack([rng.normal(size=(100, d)), 3.0 * rng.normal(size=(30, d)), np.full((1, d), 6.0)])
+    near = ((new >= X.min(axis=0)) & (new <= X.max(axis=0))).all(axis=1)
+    exact = BayesianLSSVR().fit(X, y)
+    model = FixedSizeLSSVR(exact.kernel_, refine=False, n_landmarks=n).fit(X, y)
+    (z, sd), (mine, own) = exact.latent(new, return_std=True), model.latent(new, return_std=True)
+    np.testing.assert_allclose(mine[near], z[near], atol=1e-7)
+    np.testing.assert_allclose(own[near] ** 2, sd[near] ** 2, atol=1e-7)
+    assert (np.abs(mine - z) <= 1e-4 * sd).all()
+
+
+@ALL_ROWS
 @pytest.mark.parametrize("coding", ["ova", "ovo"])
 def test_members_of_several_classes_are_the_exact_ones(coding):
     X, y = three_classes(80)

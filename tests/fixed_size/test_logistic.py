@@ -164,7 +164,47 @@ def test_separable_and_hopeless_labels_have_finite_log_odds(y):
     assert ((P > 0.0) & (P < 1.0)).all()
 
 
+@pytest.mark.filterwarnings("ignore:n_landmarks")
+@pytest.mark.parametrize(
+    ("classes", "settings", "form"),
+    [
+        (2, {"n_landmarks": 20}, "logistic"),
+        (2, {"landmarks": overlapping(20)[0]}, "logistic"),
+        (3, {"n_landmarks": 20}, "logistic"),
+        (2, {"n_landmarks": 120}, "loo"),  # the model of all rows
+        (2, {"kernel": "linear"}, "loo"),  # which this is, too
+    ],
+)
+def test_the_default_form_is_logistic_unless_the_model_is_the_exact_one(tmp_path, classes, settings, form):
+    X, y = overlapping(120, classes=classes)
+    settings = {"kernel": RBF(1.5), "refine": False} | settings
+    model = FixedSizeLSSVC(**settings).fit(X, y)
+    named = FixedSizeLSSVC(**settings, moderation=form).fit(X, y)
+    assert (model.logistic_ is None) == (form == "loo")
+    np.testing.assert_array_equal(model.predict_proba(X), named.predict_proba(X))
+    read = load(model.save(tmp_path / "model.npz"))
+    np.testing.assert_array_equal(read.predict_proba(X), model.predict_proba(X))
+
+
+def test_by_default_many_classes_take_no_more_passes(monkeypatch):
+    monkeypatch.setattr(sample, "KEPT", 300)
+    X, y = overlapping(1500, classes=4)
+    settings = {"kernel": RBF(1.5), "refine": False, "n_landmarks": 20}
+    model, asked = (FixedSizeLSSVC(**settings, moderation=form).fit(X, y) for form in ("auto", "logistic"))
+    assert (model.logistic_.n_passes, model.low_rank_.n_passes) == (0, 2)
+    assert asked.logistic_.n_passes > 0
+    assert np.abs(model.predict_proba(X) - asked.predict_proba(X)).max() < 0.1
+
+
+def test_rows_that_come_later_may_change_the_form():
+    X, y = overlapping(200)
+    with pytest.warns(match="n_landmarks = 60"):
+        model = FixedSizeLSSVC(RBF(1.5), refine=False, n_landmarks=60).fit(X[:50], y[:50])
+    assert model.logistic_ is None
+    assert model.partial_fit(X[50:], y[50:]).logistic_ is not None
+
+
 def test_other_moderations_are_refused():
     X, y = overlapping(50)
-    with pytest.raises(ValueError, match="moderation must be one of loo, logistic, got 'class'"):
+    with pytest.raises(ValueError, match="moderation must be one of auto, loo, logistic, got 'class'"):
         FixedSizeLSSVC(moderation="class").fit(X, y)
