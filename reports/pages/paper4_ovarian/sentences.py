@@ -130,7 +130,7 @@ def _corner_counts(result: StudyResult, sets: Sequence[str]) -> str:
 
 
 def stepwise(result: StudyResult, sets: Sequence[str]) -> tuple[str, ...]:
-    """How often a stepwise search selects other inputs than the forward one; nothing of cells that had no such search."""
+    """How often a stepwise search selects other inputs than the forward one; nothing of cells without such a search."""
     parts = []
     for name in sets:
         facts = [v["facts"] for v in of_set(result, name) if "stepwise" in v["facts"]]
