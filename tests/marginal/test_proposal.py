@@ -31,7 +31,7 @@ def log_q(proposal: Mixture, points):
 
 
 def test_its_density_integrates_to_one():
-    """Two parameters on a dense grid, which Student tails leave by a thousandth, and where a box ends between points."""
+    """Two parameters on a dense grid, which Student tails leave by a thousandth; a box ends between its points."""
     proposal = mixture(2)
     line = np.linspace(-30.0, 30.0, 1201)
     points = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1).reshape(-1, 2)
