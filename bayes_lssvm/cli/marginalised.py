@@ -143,7 +143,8 @@ def _in_words(found: Marginalised) -> list[str]:
         sentences.append(f"The posterior has {count} modes{others}." if count > 1 else "The posterior has one mode.")
     if "log_evidence_laplace" in facts:
         sentences.append(f"Laplace's method gives a log evidence of {facts['log_evidence_laplace']:.3f}.")
-    k_hat = facts.get("correction", facts).get("k_hat", -np.inf)
+    weighed = facts.get("correction", facts)
+    k_hat = weighed.get("k_hat_of_weights", weighed.get("k_hat", -np.inf))
     if k_hat > -np.inf:  # that is: where there are weights
         says = "can" if k_hat <= 0.7 else "cannot"
         sentences.append(f"Pareto k̂ is {k_hat:.2f} (0.7 is the limit): the weights {says} be trusted.")

@@ -324,7 +324,7 @@ def checks_of(posterior: HyperPosterior) -> tuple[Check, ...]:
     if posterior.method == "quadrature":
         return (quadrature_check(posterior.log_evidence_error),)
     if posterior.method == "importance":
-        k_hat = float(facts["k_hat"])
+        k_hat = float(facts["k_hat_of_weights"])
         sentence = f"Pareto k̂ is {k_hat:.2f} (must be below {K_HAT:g})."
         return (Check("Pareto k", k_hat, K_HAT, k_hat < K_HAT, sentence),)
     if posterior.method == "laplace":

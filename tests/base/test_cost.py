@@ -38,6 +38,7 @@ def test_costs_read_as_people_say_them(seconds, size, said):
 
 def test_a_long_fit_is_announced_with_what_to_do_instead(monkeypatch):
     monkeypatch.setattr(cost, "seconds_a_flop", lambda: 1e-10)
+    monkeypatch.setattr(cost, "available_bytes", lambda: 2**40)  # whatever else is in memory
     with pytest.warns(LongFitWarning, match=r"A fit to 20000 rows takes about 3 hours and 12 GiB here\. FixedSize"):
         announce([20_000], 1, "FixedSizeLSSVC")
     announce([1100], 1, "FixedSizeLSSVC")  # warnings are errors here: nothing is said

@@ -384,16 +384,18 @@ def test_evidences_among_the_diagnostics_are_of_the_targets_as_given(record, fol
     assert found["diagnostics"]["log_evidence_laplace"] == pytest.approx(laplace, abs=1e-9)
 
 
-def test_weights_that_cannot_be_trusted_and_a_cut_range_are_said(run, tmp_path):
-    """Labels at random and a wide prior: the posterior runs along γ → 0, which a proposal at the mode misses."""
+def test_what_weights_are_worth_and_a_cut_range_are_said(run, tmp_path):
+    """Labels at random and a wide prior: the posterior runs along γ → 0, to where the prior ends."""
     rng = np.random.default_rng(1)
     rows = [(x, k) for x, k in zip(rng.normal(size=12).tolist(), (rng.permutation(12) % 2).tolist(), strict=True)]
     path = write(tmp_path / "noise.csv", ["a", "y"], rows)
     arguments = ("marginalise", path, "--target", "y")
     wide = ("--prior", "normal:0,30", *HELD)
     code, out, err = run(*arguments, *wide, "--method", "importance", "--draws", "400", "--seed", "2")
-    assert (code, "the weights cannot be trusted" in out) == (0, True)
-    assert err.startswith("warning: ")
+    assert (code, "the weights can be trusted" in out, err) == (0, True, "")
+    code, out, err = run(*arguments, *wide, "--method", "importance", "--draws", "40", "--seed", "2")
+    assert (code, "40 draws are worth" in out) == (0, True)
+    assert err.startswith("warning: 40 draws are worth only")
     # the range of γ has no end, and that of an RBF kernel's width has none; a free Matérn kernel's has
     code, out, err = run(*arguments, "--prior", "normal:0,10", "--kernel", "matern32")
     assert code == 0

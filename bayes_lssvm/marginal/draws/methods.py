@@ -34,13 +34,13 @@ def by_importance(request: Request, record: dict[str, Any]) -> HyperPosterior:
     found = importance(request.density, modes, draws=draws, rng=rng, progress=request.progress)
     if found.effective_size < _FEWEST_EFFECTIVE:
         warn(
-            f"{draws} draws are worth only {found.effective_size:.0f} independent ones: the proposal at the mode "
-            'is far narrower than the posterior; use method="quadrature" or "nuts", or a narrower prior.',
+            f"{draws} draws are worth only {found.effective_size:.0f} independent ones: the proposal is unlike the "
+            'posterior, or the draws are few; use method="quadrature" or "nuts", more draws or a narrower prior.',
             BayesLSSVMWarning,
         )
     elif found.k_hat > 0.7:
         warn(
-            f"Pareto k̂ is {found.k_hat:.2f} (above 0.7): the proposal at the mode misses part of the posterior, "
+            f"Pareto k̂ is {found.k_hat:.2f} (above 0.7): the proposal misses part of the posterior, "
             'so the weights and the evidence cannot be trusted; use method="quadrature" or "nuts".',
             BayesLSSVMWarning,
         )
@@ -55,7 +55,12 @@ def by_importance(request: Request, record: dict[str, Any]) -> HyperPosterior:
         nodes=with_gamma(found.points),
         weights=weights / weights.sum(),
         provenance=record,
-        diagnostics={"k_hat": found.k_hat, "effective_size": found.effective_size, "n_modes": len(modes)},
+        diagnostics={
+            "k_hat": found.k_hat_of_modes,
+            "k_hat_of_weights": found.k_hat,
+            "effective_size": found.effective_size,
+            "n_modes": len(modes),
+        },
         make_prediction_nodes=lambda: nodes_of_draws(request, found.points, weights / weights.sum()),
     )
 

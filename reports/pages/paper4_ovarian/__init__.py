@@ -54,7 +54,7 @@ def page(result: StudyResult) -> Page:
         Section("Differences of AUC", tables=(difference_table(result, sets),)),
         Section(
             "Which inputs",
-            (*corner(result, sets), stepwise(result, sets)),
+            (*corner(result, sets), *stepwise(result, sets)),
             (selection_table(result, sets), design_table(result, sets)),
         ),
         Section("What pruning costs", tables=(pruning_table(result, sets),)),

@@ -129,17 +129,19 @@ def _corner_counts(result: StudyResult, sets: Sequence[str]) -> str:
     )
 
 
-def stepwise(result: StudyResult, sets: Sequence[str]) -> str:
-    """How often a stepwise search selects other inputs than the forward one."""
+def stepwise(result: StudyResult, sets: Sequence[str]) -> tuple[str, ...]:
+    """How often a stepwise search selects other inputs than the forward one; nothing of cells without such a search."""
     parts = []
     for name in sets:
-        facts = [v["facts"] for v in of_set(result, name)]
+        facts = [v["facts"] for v in of_set(result, name) if "stepwise" in v["facts"]]
+        if not facts:
+            return ()
         other = sum(sorted(f["stepwise"]["selected"]) != sorted(f["selected"]) for f in facts)
         back = sum(f["stepwise"]["taken_back"] > 0 for f in facts)
         parts.append(f"{SETS[name]} {other} of {len(facts)} (an input is taken back in {back})")
     return (
         "A stepwise search, which may take an input back, is the other heuristic that the paper names. Randomisations "
-        f"in which it selects other inputs than the forward search: {', '.join(parts)}."
+        f"in which it selects other inputs than the forward search: {', '.join(parts)}.",
     )
 
 

@@ -473,7 +473,7 @@ def test_the_page_says_how_often_a_stepwise_search_selects_otherwise(toy):
         return replace(cell, values={**cell.values, "facts": facts})
 
     changed = replace(result, cells=(with_stepwise(forward[::-1], 0), with_stepwise(forward[1:], 1)))
-    said = ovarian_sentences.stepwise(changed, ["wbc"])
+    (said,) = ovarian_sentences.stepwise(changed, ["wbc"])
     assert said.endswith("forward search: Wisconsin breast cancer 1 of 2 (an input is taken back in 1).")
 
 
