@@ -300,6 +300,14 @@ class Sum(_Composite):
     def contract(self, X: Array, W: Array, K: Array | None = None) -> Array:
         return np.concatenate([part.contract(X, W) for part in self.parts])
 
+    def unchanged_below(self, X: Array) -> float | None:
+        """That of the only part with a parameter."""
+        free = [part for part in self.parts if part.log_params.size]
+        return free[0].unchanged_below(X) if len(free) == 1 else None
+
+    def up_to_constant(self, X: Array) -> Array:
+        return np.sum([part.up_to_constant(X) for part in self.parts], axis=0)
+
     def feature_map(self, X: Array) -> Array:
         return np.hstack([part.feature_map(X) for part in self.parts])
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
 from bayes_lssvm import datasets, marginalise
-from bayes_lssvm.kernels import RBF
+from bayes_lssvm.kernels import RBF, Linear, Scaled
 from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 from bayes_lssvm.marginal.rules.kernel import quadrature
 from bayes_lssvm.marginal.rules.level2 import integrate as integrate_level2
@@ -77,6 +78,25 @@ def test_a_range_that_goes_on_beyond_the_kernels_bounds():
     assert found.log_evidence_error < 1e-5
     assert found.sd()["log_sigma"] == pytest.approx(exact.sd, abs=1e-5)
     assert exact.sd == pytest.approx(1.0209, abs=1e-4)
+
+
+def test_the_range_of_a_sum_goes_on_beyond_the_bounds_of_its_part():
+    """With another kernel beside it a width has no end either: below it adds I, above nothing."""
+    X, labels = datasets.load("sonar").Xy
+    X, y = X[::4], np.where(labels[::4] == np.unique(labels)[1], 1.0, -1.0)
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    prior = Normal(0.0, 3.0)
+    line = np.arange(-18.0, 24.0, 0.1)
+    logs = []
+    for u in line:
+        wide = RBF(float(np.exp(u)))
+        K = Linear()(X) + (wide(X) if u < 5.0 else wide.up_to_constant(X))
+        logs.append(integrate_level2(TridiagonalReduction.from_kernel_matrix(K, y), prior, prior).log_z)
+    exact = logsumexp(np.array(logs) + prior.log_density(line)) + np.log(0.1)
+    assert Scaled(2.0, Linear()).unchanged_below(X) is (RBF(1.0) + RBF(2.0)).unchanged_below(X) is None
+    found = marginalise(X, y, kernel=Linear() + RBF(1.0), prior=prior, standardise=False)
+    assert abs(found.log_evidence - exact) <= found.log_evidence_error + 1e-8
+    assert found.log_evidence_error < 1e-5
 
 
 def test_every_kernel_of_a_rule_has_its_share_among_the_nodes():
