@@ -124,7 +124,8 @@ def peaks_of(places, heights):
     def height(u):
         return np.max([h - 3.0 * np.abs(np.asarray(u) - p) for p, h in zip(places, heights, strict=True)], axis=0)
 
-    starts = _scanned_peaks(profile(height), (Flat(), Flat()))
+    starts, alone = _scanned_peaks(profile(height), (Flat(), Flat()))
+    assert alone == (len(places) == 1)  # of all that are seen, also those that are too low to be climbed
     return [round(float(start.position[1] - start.position[0]), 6) for start in starts]
 
 
@@ -138,11 +139,11 @@ def test_the_four_best_peaks_within_five_nats_are_climbed():
 
 
 def test_starts_have_the_best_mu_and_stay_below_the_largest_gamma():
-    (start,) = _scanned_peaks(profile(lambda u: np.asarray(u), m=10), (Flat(), Flat()))
+    (start,), _ = _scanned_peaks(profile(lambda u: np.asarray(u), m=10), (Flat(), Flat()))
     assert start.position[0] == pytest.approx(0.0, abs=1e-5)  # q_1 = m
     assert 0.0 < 6.0 - (start.position[1] - start.position[0]) < 1e-6
     # a prior that is not there at the peak leaves no start, and one that is beside it moves it
-    (held,) = _scanned_peaks(profile(lambda u: -np.abs(np.asarray(u)), m=10), (Box(1.0, 2.0), Flat()))
+    (held,), _ = _scanned_peaks(profile(lambda u: -np.abs(np.asarray(u)), m=10), (Box(1.0, 2.0), Flat()))
     assert held.position == pytest.approx([1.0, 1.0], abs=1e-6)
 
 
@@ -158,10 +159,10 @@ def test_priors_of_both_decide_which_peaks_are_climbed(side):
 
     priors = (Normal(0.0, 1.0), Flat()) if side == 0 else (Flat(), Normal(0.0, 1.0))
     reduction = profile(height, m=4000, best=best)
-    (start,) = _scanned_peaks(reduction, priors)
+    (start,), _ = _scanned_peaks(reduction, priors)
     assert start.position[1] - start.position[0] == pytest.approx(-3.0)
     assert start.value == pytest.approx(5.0 - 0.5 * np.log(2.0 * np.pi), abs=1e-2)
-    both = _scanned_peaks(reduction, (Flat(), Flat()))
+    both, _ = _scanned_peaks(reduction, (Flat(), Flat()))
     assert [float(found.position[1] - found.position[0]) for found in both] == pytest.approx([3.0, -3.0])
 
 
@@ -182,7 +183,7 @@ def test_what_is_called_a_mode_and_the_volume_about_it(gradient, precision, has_
     from_here = SimpleNamespace(
         position=np.array([0.3, 0.9]), value=-4.0, gradient=np.array(gradient), precision=np.array(precision)
     )
-    monkeypatch.setattr(f"{module}._scanned_peaks", lambda *_: [from_here, from_here])
+    monkeypatch.setattr(f"{module}._scanned_peaks", lambda *_: ([from_here, from_here], False))
     lower = SimpleNamespace(**{**vars(from_here), "value": -5.0})
     climbs = iter([lower, from_here])
     monkeypatch.setattr(f"{module}._climbed", lambda *_: next(climbs))
