@@ -9,6 +9,7 @@ import pytest
 FACTOR = float(os.environ.get("BAYES_LSSVM_FUZZ", "1"))
 FULL = 25.0  # the factor of `make fuzz`
 SEED = int(os.environ.get("BAYES_LSSVM_FUZZ_SEED", "0"))
+ENOUGH = 20  # cases, of which some have to go each way; a part of a small campaign may have fewer
 PARTS = 1 if FACTOR == 1 else 25  # thousands of cases are many tests, which processes share
 
 

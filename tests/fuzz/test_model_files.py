@@ -14,9 +14,10 @@ import pytest
 from bayes_lssvm import BayesianLSSVC, BayesianLSSVR, ModelFileError, load, save
 from bayes_lssvm.base.archive import checksum
 
+from .conftest import ENOUGH
 from .tampering import npy, opened, tampered
 
-ENOUGH = 100  # cases, of which some leave the model as it was
+MANY = 100  # cases, of which some leave the model as it was
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(500, 2))
 Z = X[:, 0] - X[:, 1] + 0.3 * RNG.normal(size=500)
@@ -71,8 +72,9 @@ def test_a_tampered_file_is_the_model_or_a_sentence(honest, cases, tmp_path):
             np.testing.assert_array_equal(found, expected, err_msg=f"{seed} {kind}")
         else:
             assert np.isfinite(found).all(), (seed, kind)
-    assert outcomes["refused"] > outcomes["loaded"]
-    assert outcomes["loaded"] or sum(outcomes.values()) < ENOUGH  # a part of `make fuzz` may have none
+    number = sum(outcomes.values())
+    assert outcomes["refused"] > outcomes["loaded"] or number < ENOUGH
+    assert outcomes["loaded"] or number < MANY  # a part of `make fuzz` may have none
 
 
 # --- bombs -----------------------------------------------------------------------------------------------------------
