@@ -25,7 +25,7 @@ from ..density import Density
 from .proposal import WhiteNoise, mixture_at
 
 _PAIRS = 5000  # (log μ, log ζ) in the pilot
-_FEWEST_KERNELS, _DRAWS_A_KERNEL = 32, 32  # in the pilot; one costs as much as some seven draws
+_FEWEST_KERNELS, _MOST_KERNELS, _DRAWS_A_KERNEL = 32, 250, 32  # in the pilot; one costs as much as some seven draws
 _FEWEST_FINITE = 25  # log weights of which a Pareto shape can be told
 
 
@@ -66,7 +66,8 @@ def importance(
     """Draw from the mixture at the modes, with a prior that has to be proper, and weigh."""
     size = float(np.mean(density.kernel_at(modes[0].position).diag(density.X)))
     proposal = mixture_at(modes, density.parts, WhiteNoise.of(density.y, size))
-    kernels = max(_FEWEST_KERNELS, draws // _DRAWS_A_KERNEL) if density.kernel_is_free else 1
+    wanted = min(max(_FEWEST_KERNELS, draws // _DRAWS_A_KERNEL), _MOST_KERNELS)
+    kernels = wanted if density.kernel_is_free else 1
     total = kernels + draws
     hidden = None if progress and density.kernel_is_free else True
     with tqdm(total=total, desc="draws weighed", unit="", disable=hidden, leave=False) as bar:
