@@ -4,6 +4,13 @@ Climbs start at points spread over the unconstrained space, the best ones that a
 once. The covariance at a mode is the inverse of minus the Hessian, by differences of gradients. Where there is no
 curvature, a direction is as wide as the search; what is made of the modes (starting points, proposals that are accepted
 or not) stays right whatever they are.
+
+The best points of a scan lie about the highest mode, and a low and narrow one beside it has none of them. So from every
+mode walks lead along each site, down and up, the other sites being climbed again at each step: the profile
+
+    p_i(s) = max { log p(D, x) : x_i = s },   dp_i/ds = ∂ log p/∂x_i at the maximum
+
+falls from the mode on. Where it rises again there is another mode, and a climb from there ends at it.
 """
 
 from __future__ import annotations
@@ -30,6 +37,10 @@ _SAME = 0.05  # distance of ends, over their standard deviations
 _STEP = 1e-4
 _WIDEST = 5.0
 _HOPELESS = 12.0  # nats below the best mode
+_PACES, _GROWTH, _EVEN = 14, 1.3, 8  # steps of a walk, of a standard deviation each; after so many they grow
+_DOWN = 25.0  # nats below the highest mode where a walk ends
+_INNER = 4  # iterations of the climb of the other sites
+_MOST = 8  # modes that are kept
 
 
 class Mixture(NamedTuple):
@@ -49,6 +60,14 @@ class Mixture(NamedTuple):
     log_weights: Any
 
 
+class Mode(NamedTuple):
+    """Where a climb ended: minus the log density, the point, and a lower triangular factor of the covariance."""
+
+    value: float
+    x: Array
+    factor: Array
+
+
 ValueAndGradient = Callable[[Array], tuple[float, Array]]
 
 
@@ -62,20 +81,66 @@ def find_modes(model: Program, args: tuple[Any, ...], shapes: dict[str, Any], bl
         finite = bool(np.isfinite(value) and np.isfinite(gradient).all())
         return (float(value), np.asarray(gradient)) if finite else (1e150, np.zeros(len(x)))
 
-    ends: list[tuple[float, Array, Array]] = []
+    ends: list[Mode] = []
     for start in _starts(at, len(block)):
-        with np.errstate(all="ignore"):
-            found = minimize(at, start, jac=True, method="L-BFGS-B", bounds=[(x - 40.0, x + 40.0) for x in start])
-        factor = _factor(at, found.x)
-        distances = [np.abs(np.linalg.solve(known, found.x - x)).max() for _, x, known in ends]
-        if min(distances, default=np.inf) > _SAME and np.isfinite(found.fun):
-            ends.append((float(found.fun), np.asarray(found.x), factor))
-    ends.sort(key=lambda end: end[0])
-    kept = [end for end in ends if end[0] < ends[0][0] + _HOPELESS]
-    masses = np.array([np.log(np.diag(factor)).sum() - value for value, _, factor in kept])
+        _climbed(at, start, ends)
+    for mode in ends:  # those that walks add are walked from as well
+        if mode.value < min(end.value for end in ends) + _HOPELESS:
+            for i in range(len(block)):
+                for sign in (-1.0, 1.0):
+                    _walk(at, mode, i, sign, ends)
+    ends.sort(key=lambda end: end.value)
+    kept = [end for end in ends if end.value < ends[0].value + _HOPELESS]
+    masses = np.array([np.log(np.diag(mode.factor)).sum() - mode.value for mode in kept])
     weights = np.maximum(np.exp(masses - masses.max()), 0.1)
-    means, factors = np.stack([x for _, x, _ in kept]), np.stack([f for _, _, f in kept])
+    means, factors = np.stack([mode.x for mode in kept]), np.stack([mode.factor for mode in kept])
     return Mixture(means, factors, np.log(weights / weights.sum()))
+
+
+def _climbed(at: ValueAndGradient, start: Array, ends: list[Mode]) -> bool:
+    """Climb from a start; whether its end is a new one, which is then among them."""
+    with np.errstate(all="ignore"):
+        found = minimize(at, start, jac=True, method="L-BFGS-B", bounds=[(x - 40.0, x + 40.0) for x in start])
+    x, factor = np.asarray(found.x), _factor(at, found.x)
+    distances = [np.abs(np.linalg.solve(known.factor, x - known.x)).max() for known in ends]
+    new = bool(min(distances, default=np.inf) > _SAME and np.isfinite(found.fun)) and len(ends) < _MOST
+    if new:
+        ends.append(Mode(float(found.fun), x, factor))
+    return new
+
+
+def _walk(at: ValueAndGradient, mode: Mode, i: int, sign: float, ends: list[Mode]) -> None:
+    """Along site i away from a mode until the profile rises, where a climb starts, or is too low to matter."""
+    others = np.arange(len(mode.x)) != i
+    covariance = mode.factor @ mode.factor.T
+    slope = covariance[others, i] / covariance[i, i]  # of the ridge, near the mode
+    # given x_i the others are slope·(x_i − m_i) + R⁻¹v with v ~ Normal(0, I), RᵀR their part of P = F⁻ᵀF⁻¹
+    R = np.asarray(np.linalg.qr(np.linalg.solve(mode.factor, np.eye(len(mode.x)))[:, others], mode="r"))
+    floor = min(end.value for end in ends) + _DOWN
+    reach, v, falling = 0.0, np.zeros(int(others.sum())), True
+
+    def placed(v: Array) -> Array:
+        x = mode.x + 0.0
+        x[i] += reach
+        x[others] += slope * reach + np.linalg.solve(R, v)
+        return x
+
+    def along(v: Array) -> tuple[float, Array]:
+        value, gradient = at(placed(v))
+        return value, np.linalg.solve(R.T, gradient[others])
+
+    for pace in range(_PACES):
+        reach += sign * np.sqrt(covariance[i, i]) * _GROWTH ** max(0, pace + 1 - _EVEN)
+        if len(v):
+            with np.errstate(all="ignore"):
+                v = minimize(along, v, jac=True, method="L-BFGS-B", options={"maxiter": _INNER, "gtol": 0.1}).x
+        value, gradient = at(placed(v))
+        if not value < floor:
+            return
+        rising = sign * gradient[i] < 0.0
+        if rising and falling and _climbed(at, placed(v), ends):
+            return
+        falling = not rising
 
 
 def _compile(model: Program, block: tuple[str, ...]) -> Callable[..., Any]:
