@@ -13,7 +13,7 @@ from tests.mutations.__main__ import ROOT, run, sample, table
 from tests.mutations.areas import AREAS, HERE, Area, equivalents
 from tests.mutations.mapped import drawn, faults_of, function_tests, map_rows, summary, unfinished
 from tests.mutations.operators import mutants_of
-from tests.mutations.worker import Reach, of_names, ordered, that_run
+from tests.mutations.reach import Reach, of_names, ordered, that_run
 
 SOURCE = '''
 """A triangle: ½ab."""
@@ -103,9 +103,11 @@ def verdicts(tmp_path_factory):
     (root / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n')
     (root / "toy.py").write_text(
         "def area(a, b):\n    return 0.5 * a * b\n\n\ndef far(x):\n    return x + 1\n\n\n"
-        "def near(x):\n    return x * 1.0\n"
+        "def near(x):\n    return x * 1.0\n\n\nWIDTH = 2.0 * 3.0\n\n\n"
+        "def inner(x):\n    def twice(z):\n        return z * 2.0\n\n    return twice(x)\n"
     )
-    test = "from toy import area, near\n\n\ndef test_area():\n    assert area(2.0, 3.0) == 3.0\n\n\n"
+    test = "from toy import WIDTH, area, inner, near\n\n\ndef test_area():\n    assert area(2.0, 3.0) == 3.0\n\n\n"
+    test += "def test_width():\n    assert WIDTH == 6.0\n\n\ndef test_inner():\n    assert inner(3.0) == 6.0\n\n\n"
     (root / "tests" / "test_toy.py").write_text(test + "def test_near():\n    assert near(0.0) == 0.0\n")
     before = (root / "toy.py").read_bytes()
     area = Area(("toy.py",), ("tests/test_toy.py",))
@@ -118,6 +120,7 @@ def test_what_a_test_notices_is_killed_and_nothing_else(verdicts):
     assert {v for (function, *_), v in verdicts.items() if function == "area"} == {"killed"}
     assert {v for (function, *_), v in verdicts.items() if function == "far"} == {"not reached"}
     assert {v for (function, *_), v in verdicts.items() if function == "near"} == {"survived"}
+    assert {v for (function, *_), v in verdicts.items() if function in ("", "inner.twice")} == {"killed"}
 
 
 def test_the_table_counts_them():
