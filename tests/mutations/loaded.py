@@ -77,8 +77,6 @@ class Collected:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """In the place of pytest's own loop."""
-        gc.collect()
-        gc.freeze()  # so that the collections of a fork leave the pages alone that it shares
         self.work(session, {item.nodeid: item for item in session.items})
         return True
 

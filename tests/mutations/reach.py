@@ -14,7 +14,7 @@ from tests.mutations.operators import Mutant
 
 
 class Reach:
-    """Which lines of some files each test reaches, its fixtures included, and how long it takes.
+    """Which lines of some files each test reaches, its fixtures included, and how long it keeps the processor.
 
     With `instructions` also the places in the text, as (file, line, column, last line, last column), of what runs.
     """
@@ -50,10 +50,10 @@ class Reach:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Any:
-        self.now, start = set(), time.perf_counter()
+        self.now, start = set(), time.process_time()
         yield
         lines = self.now.union(*(self.fixtures.get(name, ()) for name in item.fixturenames))
-        self.tests[item.nodeid] = {"lines": sorted(lines, key=str), "seconds": time.perf_counter() - start}
+        self.tests[item.nodeid] = {"lines": sorted(lines, key=str), "seconds": time.process_time() - start}
         self.now = self.at_import
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import shutil
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from tests.mutations.__main__ import ROOT, run, sample, table
 from tests.mutations.areas import AREAS, HERE, Area, equivalents
+from tests.mutations.loaded import exchange, loaded_functions
 from tests.mutations.mapped import drawn, faults_of, function_tests, map_rows, summary, unfinished
 from tests.mutations.operators import mutants_of
 from tests.mutations.reach import Reach, of_names, ordered, that_run
@@ -121,6 +123,27 @@ def test_what_a_test_notices_is_killed_and_nothing_else(verdicts):
     assert {v for (function, *_), v in verdicts.items() if function == "far"} == {"not reached"}
     assert {v for (function, *_), v in verdicts.items() if function == "near"} == {"survived"}
     assert {v for (function, *_), v in verdicts.items() if function in ("", "inner.twice")} == {"killed"}
+
+
+def test_a_fault_is_put_into_what_is_loaded(tmp_path, monkeypatch):
+    """Into a function under any name, and one inside another; what an import has computed is not what it would be."""
+    source = b"TWO = 1.0 + 1.0\n\n\ndef outer(x):\n    def inner(z):\n        return z * 2.0\n\n    return inner(x)\n"
+    (tmp_path / "toy_loaded.py").write_bytes(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    toy = importlib.import_module("toy_loaded")
+    monkeypatch.delitem(sys.modules, "toy_loaded", raising=False)
+    path = str(tmp_path / "toy_loaded.py")
+    faults = {fault.after: fault for fault in mutants_of(source.decode(), path)}
+    assert exchange(faults["((z) / (2.0))"], source, loaded_functions([path]))  # not loaded: it will be read
+    monkeypatch.setitem(sys.modules, "toy_loaded", toy)
+    functions = loaded_functions([path])
+    another = toy.outer
+    assert another(3.0) == 6.0
+    fault = faults["((z) / (2.0))"]
+    assert exchange(fault, fault.apply(source), functions)
+    assert another(3.0) == 1.5
+    constant = faults["((1.0) - (1.0))"]
+    assert not exchange(constant, constant.apply(source), functions)
 
 
 def test_the_table_counts_them():

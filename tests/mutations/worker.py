@@ -11,9 +11,11 @@ weights does not reach b.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
+import resource
 import signal
 import sys
 import threading
@@ -30,8 +32,8 @@ from tests.mutations.operators import Mutant
 from tests.mutations.reach import Reach, at_import, lines_of, of_names, ordered, that_run
 
 PRELOADED = ("numpy", "scipy.linalg", "scipy.optimize", "scipy.stats", "scipy.integrate", "sklearn.utils", "hypothesis")
-LEAST_SECONDS, PATIENCE = 30.0, 6.0
-"""A fault may take six times as long as all its tests without it, and half a minute; then its loop has no end."""
+LEAST_SECONDS, PATIENCE, CLOCK = 20.0, 4.0, 12.0
+"""A fault may take four times as long as all its tests without it, and twenty seconds; then its loop has no end."""
 ANEW = 77  # exit code of a fork that cannot put a fault into what is loaded
 
 Tests = Callable[[list[str], bytes], int]  # runs these tests, the changed text at hand; 0 where all pass
@@ -48,23 +50,29 @@ class Chosen:
         items[:] = sorted((i for i in items if i.nodeid in self.order), key=lambda i: self.order[i.nodeid])
 
 
-def in_a_fork(work: Any, seconds: float) -> int | None:
-    """Exit code of `work()` in a process of its own; None where its time was over."""
+def in_a_fork(work: Callable[[], int], seconds: float | None = None) -> int | None:
+    """Exit code of `work()` in a process of its own; None where it took more than so many seconds of the processor.
+
+    A process that waits for ever takes none: it has as many times that by the clock as a busy machine may need.
+    """
     child = os.fork()
     if child == 0:
         os.setsid()
         code = 70
         try:
+            if seconds is not None:
+                resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
             code = work()
         except BaseException:
             traceback.print_exc()
         finally:
             os._exit(code)
-    end = time.monotonic() + seconds
+    end = time.monotonic() + (float("inf") if seconds is None else CLOCK * seconds)
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            return os.waitstatus_to_exitcode(status)
+            code = os.waitstatus_to_exitcode(status)
+            return None if code in (-signal.SIGXCPU, -signal.SIGKILL) else code
         time.sleep(0.01)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
@@ -93,6 +101,7 @@ def in_place(job: dict[str, Any], folder: Path, out: TextIO) -> None:
         sys.settrace(None)
         reach = reach_of(tracer, session, items, folder / "reach.json")
         functions, settled, left = loaded_functions(job["sources"]), set[str](), []
+        gc.freeze()  # so that the collections of a fork leave the pages alone that it shares
 
         def run(mutant: Mutant) -> Tests:
             def tests(order: list[str], changed: bytes) -> int:
@@ -131,7 +140,7 @@ def reach_of(tracer: Reach, session: pytest.Session, items: dict[str, Any], stor
         stored.write_text(json.dumps({"tests": tracer.tests, "import": sorted(tracer.at_import, key=str)}))
         return code
 
-    code = in_a_fork(work, 3600.0)
+    code = in_a_fork(work)
     if code != 0:
         raise SystemExit(f"The tests fail without any fault (exit code {code}); run them first.")
     return json.loads(stored.read_text())
@@ -190,7 +199,7 @@ def main(job_file: str, results: str) -> None:
     for name in PRELOADED:
         importlib.import_module(name)
     with open(results, "a") as out:
-        if in_a_fork(lambda: in_place(job, folder, out) or 0, float("inf")) != 0:
+        if in_a_fork(lambda: in_place(job, folder, out) or 0) != 0:
             raise SystemExit("No verdicts; the reason stands above.")
         reach = json.loads((folder / "reach.json").read_text())
         for number in json.loads((folder / "left.json").read_text()):
