@@ -86,15 +86,20 @@ def all_of(path):
     return mutants_of((ROOT / path).read_text("utf-8"), path)
 
 
-def test_one_case_of_every_test_comes_first():
+def test_what_is_fast_comes_first_and_many_cases_of_one_test_later():
     tests = {
         "t.py::a[0]": {"lines": [["x.py", 3]], "seconds": 0.1},
         "t.py::a[1]": {"lines": [["x.py", 3]], "seconds": 0.2},
-        "t.py::b": {"lines": [["x.py", 2], ["x.py", 3]], "seconds": 1.0},
+        "t.py::a[2]": {"lines": [["x.py", 3]], "seconds": 0.3},
+        "t.py::b": {"lines": [["x.py", 2], ["x.py", 3]], "seconds": 0.5},
         "t.py::c": {"lines": [["x.py", 9]], "seconds": 0.0},
+        "t.py::d": {"lines": [["x.py", 3]], "seconds": 8.0},
     }
-    assert ordered(tests, {("x.py", 3)}, 9.0) == ["t.py::a[0]", "t.py::b", "t.py::a[1]"]
-    assert ordered(tests, {("x.py", 3)}, 0.5) == ["t.py::a[0]"]
+    assert ordered(tests, {("x.py", 3)}, 9.2) == ["t.py::a[0]", "t.py::a[1]", "t.py::b", "t.py::a[2]", "t.py::d"]
+    # what does not fit is left out, and nothing else is
+    assert ordered(tests, {("x.py", 3)}, 1.0) == ["t.py::a[0]", "t.py::a[1]", "t.py::b"]
+    assert ordered({**tests, "t.py::e": tests["t.py::d"]}, {("x.py", 3)}, 9.2)[-1] == "t.py::d"
+    assert ordered(tests, {("x.py", 2)}, 0.1) == ["t.py::b"]  # one at least
     assert ordered(tests, {("x.py", 7)}, 9.0) == []
 
 

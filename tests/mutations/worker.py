@@ -3,10 +3,10 @@
 What costs time is done once. The tests of a job are collected and run without a fault, to note which lines each reaches
 and how long it takes; then every fault gets a fork of that process, where `loaded` puts it into the functions that have
 it. What runs while modules are imported has to be imported with the fault: it gets a fork of a process without them,
-and so does a fault whose time was over. A fault is run against the tests that reach it up to the first failure: one
-case of every test first, the fastest before the others, then the other cases. Where a row of an equation map names the
-tests, what is noted is finer than a line: the instructions that run. In `a if weights is None else b` a test without
-weights does not reach b.
+and so does a fault whose time was over. A fault is run against the tests that reach it up to the first failure, the
+fastest before the others, the many cases of one test later than their times alone would have it. Where a row of an
+equation map names the tests, what is noted is finer than a line: the instructions that run. In `a if weights is None
+else b` a test without weights does not reach b.
 """
 
 from __future__ import annotations
