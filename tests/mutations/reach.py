@@ -6,21 +6,26 @@ import functools
 import time
 from collections import Counter
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
 
+from tests.mutations.loaded import last_line
 from tests.mutations.operators import Mutant
 
 
 class Reach:
     """Which lines of some files each test reaches, its fixtures included, and how long it keeps the processor.
 
-    With `instructions` also the places in the text, as (file, line, column, last line, last column), of what runs.
+    With `instructions` also the places in the text, as (file, line, column, last line, last column), of what runs. Only
+    functions that have one of the `wanted` lines of their file are followed, all where nothing is said.
     """
 
-    def __init__(self, files: list[str], instructions: bool = False) -> None:
+    def __init__(self, files: list[str], instructions: bool = False, wanted: dict[str, set[int]] | None = None) -> None:
         self.files = {str(Path(file).resolve()): file for file in files}
+        self.wanted = wanted
+        self.followed: dict[Any, bool] = {}
         self.instructions = instructions
         self.places: dict[Any, list[tuple[Any, ...]]] = {}
         self.at_import: set[tuple[Any, ...]] = set()
@@ -30,7 +35,7 @@ class Reach:
 
     def trace(self, frame: Any, event: str, argument: Any) -> Any:
         file = self.files.get(frame.f_code.co_filename)
-        if file is None:
+        if file is None or (event == "call" and not self.follows(frame.f_code, file)):
             return None
         if event == "line" or event == "call":
             self.now.add((file, frame.f_lineno))
@@ -41,6 +46,13 @@ class Reach:
                 self.places[code] = [(file, line, start, last, end) for line, last, start, end in code.co_positions()]
             self.now.add(self.places[code][frame.f_lasti // 2])
         return self.trace
+
+    def follows(self, code: CodeType, file: str) -> bool:
+        """Whether a function has a line that is wanted."""
+        if code not in self.followed:
+            own = range(code.co_firstlineno, last_line(code) + 1)
+            self.followed[code] = self.wanted is None or any(line in own for line in self.wanted.get(file, ()))
+        return self.followed[code]
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Any:

@@ -95,7 +95,10 @@ def run_tests(files: list[str], plugin: Any) -> int:
 
 def in_place(job: dict[str, Any], folder: Path, out: TextIO) -> None:
     """The verdicts that a process with the tests loaded can give; what it cannot judge goes into `left.json`."""
-    tracer = Reach(job["sources"], instructions="named" in job)
+    wanted: dict[str, set[int]] = {}
+    for fault in job["mutants"]:
+        wanted.setdefault(fault["path"], set()).update(range(fault["line"], fault["last_line"] + 1))
+    tracer = Reach(job["sources"], "named" in job, wanted)
 
     def work(session: pytest.Session, items: dict[str, Any]) -> None:
         sys.settrace(None)
