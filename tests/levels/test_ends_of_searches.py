@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayes_lssvm import NotPositiveSemidefiniteError
 from bayes_lssvm.kernels import RBF, Linear, Polynomial
+from bayes_lssvm.levels import level2
 from bayes_lssvm.levels.level1 import ClassCentres, DualPosterior
 from bayes_lssvm.levels.level2 import (
     NO_SIGNAL_GAIN,
@@ -136,6 +137,29 @@ def test_the_four_best_peaks_within_five_nats_are_climbed():
     assert peaks_of([-6.0, 6.0], [1.0, 2.0]) == [6.0, -6.0]  # the ends are peaks where it falls from them
     assert peaks_of([9.0], [2.0]) == [6.0]
     assert peaks_of([-9.0], [2.0]) == [-6.0]
+
+
+def test_a_kernel_at_rounding_is_scanned_over_a_range_of_one():
+    """Where no direction would be determined lies beyond the largest γ: the scan starts one below that."""
+    starts, alone = _scanned_peaks(profile(lambda u: -u, low=9.0, high=4.0), (Flat(), Flat()))
+    (start,) = starts
+    assert start.position[1] - start.position[0] == pytest.approx(3.0)
+    assert alone
+
+
+def test_the_slope_whose_roots_are_modes_is_that_of_j4(monkeypatch):
+    """∂J4/∂log γ, of each set of targets."""
+    rng = np.random.default_rng(4)
+    spectrum = spectrum_of(np.geomspace(1e-3, 10.0, 12), rng.normal(size=12) * np.geomspace(0.3, 3.0, 12))
+    asked = []
+    monkeypatch.setattr(level2, "roots_in_brackets", lambda slope, low, high, at: asked.append(slope) or at)
+    grid = np.linspace(-4.0, 6.0, 21)
+    costs = np.cos(grid)[:, None]  # with minima inside
+    _interior_modes(spectrum, grid, costs)
+    (slope,) = asked
+    for u in (-2.0, 0.3, 2.5):
+        change = (j4(spectrum, np.exp(u + 1e-5)) - j4(spectrum, np.exp(u - 1e-5))) / 2e-5
+        assert slope(np.array([u]), np.array([0]))[0] == pytest.approx(float(change[0]), rel=1e-6)
 
 
 def test_starts_have_the_best_mu_and_stay_below_the_largest_gamma():
