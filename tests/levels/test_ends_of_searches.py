@@ -15,6 +15,7 @@ from bayes_lssvm.levels import level2
 from bayes_lssvm.levels.level1 import ClassCentres, DualPosterior
 from bayes_lssvm.levels.level2 import (
     NO_SIGNAL_GAIN,
+    SCAN_STEP,
     _interior_modes,
     at_gamma,
     j4,
@@ -27,7 +28,7 @@ from bayes_lssvm.levels.level2_posterior import _best_log_mu, _scanned_peaks, mo
 from bayes_lssvm.levels.level3 import as_prior_sd, hessian_error_bars, log_eq_5_3
 from bayes_lssvm.levels.moderation import within_range
 from bayes_lssvm.levels.objective import Objective
-from bayes_lssvm.levels.solvers import solve_cg
+from bayes_lssvm.levels.solvers import solve_cg, solve_cholesky, solve_distinct
 from bayes_lssvm.linalg.reduction import LocalEvidence, SpectralSums
 from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 from bayes_lssvm.priors import Box, Flat, Gamma, HyperPrior, Normal
@@ -145,6 +146,18 @@ def test_a_kernel_at_rounding_is_scanned_over_a_range_of_one():
     (start,) = starts
     assert start.position[1] - start.position[0] == pytest.approx(3.0)
     assert alone
+
+
+@pytest.mark.parametrize(("low", "high"), [(-3.0, 9.2), (-9.2, 3.0), (2.1, 7.0), (-7.0, -2.2)])
+def test_the_scan_with_priors_goes_from_end_to_end_in_steps_of_half_a_unit(low, high):
+    reduction = profile(lambda u: 0.0 * u, low=low, high=high)
+    asked, values = [], reduction.values
+    reduction.values = lambda gamma: asked.append(np.log(gamma)) or values(gamma)
+    _scanned_peaks(reduction, (Flat(), Flat()))
+    np.testing.assert_allclose(asked[0][[0, -1]], [low, high], atol=1e-9)
+    steps = np.diff(asked[0])
+    assert np.ptp(steps) < 1e-9
+    assert 0.9 * SCAN_STEP < steps[0] <= SCAN_STEP + 1e-12
 
 
 def test_the_slope_whose_roots_are_modes_is_that_of_j4(monkeypatch):
@@ -444,6 +457,49 @@ def test_a_dip_of_the_size_of_rounding_is_no_mode(depth, at_boundary):
     assert found.status == "no signal"
     assert found.at_boundary == at_boundary
     assert np.log(found.gamma) == pytest.approx(-10.0 if at_boundary else 0.0, abs=1e-6)
+
+
+def test_what_is_rounding_of_the_mean_of_equal_targets():
+    """Within four units of the last place of the largest target two targets are one, beyond they are two."""
+    X, eps = np.array([[0.0], [0.0], [0.0], [1.0], [1.0], [1.7]]), np.finfo(float).eps
+    gamma = 1e15
+    y = np.array([0.1, 0.1, 0.1, 1.0, 1.0, 0.0])  # the mean of three tenths is not a tenth
+    alpha = solve_distinct(RBF(1.0), X, y, gamma)[0]
+    own = solve_cholesky(RBF(1.0)(X[[0, 3, 5]]), np.array([0.1, 1.0, 0.0]), gamma, np.array([3.0, 2.0, 1.0]))[0]
+    np.testing.assert_allclose([alpha[:3].sum(), alpha[3:5].sum(), alpha[5]], own, rtol=1e-9)
+    for apart, one in ((4.0, True), (12.0, False)):
+        y[4] = 1.0 + apart * eps
+        alpha = solve_distinct(RBF(1.0), X, y, gamma)[0]
+        assert alpha[4] - alpha[3] == pytest.approx(0.0 if one else gamma * apart * eps, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("dip", [20.0, 0.0])
+@pytest.mark.parametrize(("more", "interpolates"), [(-1e-5, False), (2e-7, False), (1e-5, True)])
+def test_the_largest_gamma_has_to_win_by_more_than_rounding(dip, more, interpolates):
+    """Over the best mode, or where there is none over noise and what chance could gain; J4 is 1000 of noise alone."""
+    m, top = 1000, (dip or 2.0 * NO_SIGNAL_GAIN) + more
+
+    def log_det(u):
+        return -dip * np.exp(-(u**2)) - top * np.exp(-((u - 10.0) ** 2))
+
+    def sums(gamma, *_):
+        u, ones = np.log(gamma), np.ones(len(gamma))
+        slope = 2.0 * u * dip * np.exp(-(u**2)) + 2.0 * (u - 10.0) * top * np.exp(-((u - 10.0) ** 2))
+        return SpectralSums(log_det(u), 2.0 * np.e * ones, 0.0 * ones, -gamma * slope, 0.0 * ones, ones)
+
+    reduction = SimpleNamespace(
+        n=m + 1,
+        gamma_max=np.exp(10.0),
+        lambda_max=1e-8 * np.exp(10.0),
+        totals=np.array([2.0 * np.e]),
+        log_constant=0.0,
+        values=lambda gamma, *_: (log_det(np.log(gamma)), np.full(len(gamma), 2.0 * np.e)),
+        sums=sums,
+    )
+    found = optimise(reduction)
+    assert found.status == ("interpolation" if interpolates else "interior" if dip else "no signal")
+    gain = top if interpolates else dip
+    assert found.log_gain == pytest.approx(0.5 * gain, abs=1e-9)
 
 
 @pytest.mark.parametrize("n", [5, 9])
