@@ -473,11 +473,16 @@ def test_what_is_rounding_of_the_mean_of_equal_targets():
         assert alpha[4] - alpha[3] == pytest.approx(0.0 if one else gamma * apart * eps, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.parametrize("level", [1.0, 0.0])
 @pytest.mark.parametrize("dip", [20.0, 0.0])
-@pytest.mark.parametrize(("more", "interpolates"), [(-1e-5, False), (2e-7, False), (1e-5, True)])
-def test_the_largest_gamma_has_to_win_by_more_than_rounding(dip, more, interpolates):
-    """Over the best mode, or where there is none over noise and what chance could gain; J4 is 1000 of noise alone."""
-    m, top = 1000, (dip or 2.0 * NO_SIGNAL_GAIN) + more
+@pytest.mark.parametrize(("more", "interpolates"), [(-10.0, False), (0.2, False), (10.0, True)])
+def test_the_largest_gamma_has_to_win_by_more_than_rounding(level, dip, more, interpolates):
+    """Over the best mode, or where there is none over noise and what chance could gain.
+
+    J4 is 1000 of noise alone, and a billionth of that is rounding, or it is zero, and a billionth is.
+    """
+    m, rounding = 1000, 1e-9 * (1000.0 * level) + 1e-9
+    top, q1 = (dip or 2.0 * NO_SIGNAL_GAIN) + more * rounding, 2.0 * np.exp(level)
 
     def log_det(u):
         return -dip * np.exp(-(u**2)) - top * np.exp(-((u - 10.0) ** 2))
@@ -485,15 +490,15 @@ def test_the_largest_gamma_has_to_win_by_more_than_rounding(dip, more, interpola
     def sums(gamma, *_):
         u, ones = np.log(gamma), np.ones(len(gamma))
         slope = 2.0 * u * dip * np.exp(-(u**2)) + 2.0 * (u - 10.0) * top * np.exp(-((u - 10.0) ** 2))
-        return SpectralSums(log_det(u), 2.0 * np.e * ones, 0.0 * ones, -gamma * slope, 0.0 * ones, ones)
+        return SpectralSums(log_det(u), q1 * ones, 0.0 * ones, -gamma * slope, 0.0 * ones, ones)
 
     reduction = SimpleNamespace(
         n=m + 1,
         gamma_max=np.exp(10.0),
         lambda_max=1e-8 * np.exp(10.0),
-        totals=np.array([2.0 * np.e]),
+        totals=np.array([q1]),
         log_constant=0.0,
-        values=lambda gamma, *_: (log_det(np.log(gamma)), np.full(len(gamma), 2.0 * np.e)),
+        values=lambda gamma, *_: (log_det(np.log(gamma)), np.full(len(gamma), q1)),
         sums=sums,
     )
     found = optimise(reduction)

@@ -26,7 +26,7 @@ AREAS = {
         + _in("bayes_lssvm/levels", "objective", "solvers", "gaussian_process", "fisher"),
         _in("tests/levels", "test_fisher", "test_fixed_point", "test_gaussian_process", "test_level2", "test_level3")
         + _in("tests/levels", "test_level2_posterior", "test_objective", "test_recomputed", "test_solvers")
-        + _in("tests/levels", "test_moderation", "test_weighted", "test_ends_of_searches", "test_digits")
+        + _in("tests/levels", "test_moderation", "test_weighted", "test_ends_of_searches", "test_digits", "test_level1")
         + _in("tests/contracts", "test_equations", "test_errata", "test_explicit_feature_space", "test_high_precision")
         + _in("tests/press", "test_leave_one_out"),
     ),
