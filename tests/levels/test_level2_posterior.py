@@ -238,6 +238,19 @@ def test_a_climb_ends_where_the_support_or_gamma_does():
     assert held.position[1] - held.position[0] <= 3.0
 
 
+def test_the_density_is_told_up_to_the_largest_gamma_and_within_the_support():
+    """γ = ζ/μ, whatever ζ is; and the support of each prior."""
+    reduction, _ = surface(lambda x: -(x**2), lambda x: 3.0 * x, gamma_max=np.exp(3.0))
+    for x, inside in (((-2.0, 1.5), False), ((2.0, 4.5), True), ((-2.0, 0.9), True), ((5.0, 8.1), False)):
+        found = _local(reduction, FLAT, np.array(x))
+        assert (found is not None) == inside
+        if inside:
+            assert found.value == pytest.approx(-(x[0] ** 2) + 3.0 * x[1])
+    for priors in ((Box(0.0, 1.0), Flat()), (Flat(), Box(0.0, 1.0))):
+        assert _local(reduction, priors, np.array([0.5, 0.5])).value == pytest.approx(-0.25 + 1.5)
+        assert _local(reduction, priors, np.array([1.5, 1.5])) is None
+
+
 def test_near_the_mode_the_slope_decides_and_not_the_value():
     """Values that only fall, as rounding has it: a step below 1e-4 is taken all the same, a longer one is not."""
     for bend in (0.5, 3.0):
