@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bayes_lssvm.kernels import RBF
+from bayes_lssvm.kernels import ARD, RBF
 from bayes_lssvm.levels.level1 import ClassCentres, DualPosterior
 from bayes_lssvm.levels.objective import Objective
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
@@ -88,6 +88,18 @@ def test_given_mu_and_zeta(data):
         np.testing.assert_allclose(other.gradient, own.gradient, rtol=1e-9)
     own, other = (objective.joint(KERNEL, 1.5) for objective in (near, far))
     np.testing.assert_allclose(other.gradient, own.gradient, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [RBF(1.2), ARD((1.2, 0.8))], ids=str)
+def test_inputs_far_from_zero(kernel, data):
+    """Kernels of differences know no origin, nor do their derivatives; squares of 2³⁰ would leave no digit."""
+    X, y, _ = data
+    X = np.round(1024.0 * X) / 1024.0
+    W = np.outer(y, y)
+    np.testing.assert_allclose(kernel(X + FAR), kernel(X), rtol=1e-9)
+    np.testing.assert_allclose(kernel(X + FAR, X[:5] + FAR), kernel(X, X[:5]), rtol=1e-9)
+    np.testing.assert_allclose(kernel.contract(X + FAR, W), kernel.contract(X, W), rtol=1e-9)
+    np.testing.assert_allclose(kernel.slopes_times(X + FAR, y), kernel.slopes_times(X, y), rtol=1e-9, atol=1e-10)
 
 
 def test_left_out_residuals(data):
