@@ -13,6 +13,9 @@ from bayes_lssvm.kernels import ARD, RBF
 from bayes_lssvm.levels.level1 import ClassCentres, DualPosterior
 from bayes_lssvm.levels.objective import Objective
 from bayes_lssvm.linalg.spectrum import CentredSpectrum
+from bayes_lssvm.marginal.density import Density
+from bayes_lssvm.marginal.left_out import left_out_moments
+from bayes_lssvm.marginal.predictions import MixturePredictor, PredictionNode, Rows
 from bayes_lssvm.press.leave_one_out import LeaveOneOutSpectrum, leave_one_out, ridge_leave_one_out
 from bayes_lssvm.priors import Gamma, HyperPrior, Normal
 
@@ -112,3 +115,32 @@ def test_left_out_residuals(data):
     ):
         near, far = of(y), of(y + FAR)
         np.testing.assert_allclose(far.residuals, near.residuals, rtol=1e-9)
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_densities_of_hyperparameters(repeated, data):
+    X, y, w = data
+    X = X[np.arange(16) // 2] if repeated else X
+    parts = (Normal(0.0, 3.0), Normal(0.5, 2.0), Normal(0.1, 1.0))
+    points = np.array([[0.1, 1.2, 0.0], [0.4, 0.9, 0.0], [-0.3, 0.2, 0.3]])  # two of one kernel, one alone
+    near, far = (Density(X, y + c, KERNEL, parts, w) for c in (0.0, FAR))
+    np.testing.assert_allclose(far.values(points), near.values(points), atol=1e-8)
+    for x in points[1:]:
+        own, other = (one.value_and_gradient(x) for one in (near, far))
+        assert other.value == pytest.approx(own.value, abs=1e-8)
+        np.testing.assert_allclose(other.gradient, own.gradient, rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(far.hessian(x), near.hessian(x), rtol=1e-6, atol=1e-6)
+
+
+def test_predictions_of_a_mixture(data):
+    X, y, w = data
+    rows = Rows(np.array([0.1, 0.4]), np.array([0.3, 0.7]), np.array([1.2, 0.9]))
+    nodes = tuple(PredictionNode(RBF(width), share, rows) for width, share in ((1.0, 0.4), (1.7, 0.6)))
+    of = (
+        lambda targets: MixturePredictor(nodes, X, targets, w).moments(X[:5] + 0.1),
+        lambda targets: left_out_moments(nodes, X, targets, w),
+    )
+    for moments in of:
+        (mean, variance), (far_mean, far_variance) = (moments(y + c) for c in (0.0, FAR))
+        np.testing.assert_allclose(far_mean - FAR, mean, atol=1e-6)
+        np.testing.assert_allclose(far_variance, variance, rtol=1e-5)

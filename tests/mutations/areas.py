@@ -42,7 +42,8 @@ AREAS = {
         + _in("bayes_lssvm/marginal/rules", "kernel", "lattice", "level2", "stretch", "transport", "trapezoid"),
         _in("tests/marginal", "test_recomputed", "test_guards", "test_few_steps", "test_small_n", "test_marginalise")
         + _in("tests/marginal", "test_weights", "test_repeats", "test_errors_recomputed")
-        + _in("tests/validation/studies", "test_psis_loo"),
+        + _in("tests/validation/studies", "test_psis_loo")
+        + _in("tests/levels", "test_digits"),
     ),
     "leave-one-out": Area(
         _in("bayes_lssvm/press", "leave_one_out", "curvature", "derivative"),
