@@ -40,7 +40,7 @@ def left_out_moments(
 
     With weights, the noise is that of weight one, and a row whose weight counts equal rows loses one of them.
     """
-    mean, square = np.zeros(len(y)), np.zeros(len(y))
+    error, square = np.zeros(len(y)), np.zeros(len(y))
     total = sum(node.weight for node in nodes)
     for node in nodes:
         spectrum = spectrum_of(node.kernel(X), X, y, weights)
@@ -53,11 +53,10 @@ def left_out_moments(
             own, noise = weights[:, None], rows.inverse_zeta
             residuals, latent = one_of_each(residuals, np.maximum(variances - noise / own, 0.0), own, 1.0 / noise)
             variances = latent + noise
-        outputs = y[:, None] - residuals
         shares = rows.weight * (node.weight / (total * rows.weight.sum()))
-        mean += outputs @ shares
-        square += (outputs**2 + variances) @ shares
-    return mean, np.maximum(square - mean**2, 0.0)
+        error += residuals @ shares  # about the target, so that squares keep their digits far from zero
+        square += (residuals**2 + variances) @ shares
+    return y - error, np.maximum(square - error**2, 0.0)
 
 
 class LeftOut(NamedTuple):

@@ -307,7 +307,7 @@ class MixturePredictor:
     """Predictions of all kernels of a mixture, chunk by chunk of the new points."""
 
     def __init__(self, nodes: tuple[PredictionNode, ...], X: Array, y: Array, weights: Array | None = None) -> None:
-        self.X = X
+        self.X, self.level = X, float(y.mean())
         chosen = _variance_kernels(nodes) if len(y) >= _MANY else list(range(len(nodes)))
         self.predictors = [NodePredictor(node, X, y, weights, variances=k in chosen) for k, node in enumerate(nodes)]
         positions = np.array([node.kernel.log_params[0] if node.kernel.log_params.size else 0.0 for node in nodes])
@@ -325,9 +325,10 @@ class MixturePredictor:
         first, second = np.zeros(len(X_new)), np.zeros(len(X_new))
         for part, node, own, outputs in self(X_new):
             z, variance = node.latent_moments(own[0], outputs)
+            z -= self.level  # squares of numbers far from zero would have no digits left for the variance
             first[part] += node.weight * (z @ node.rows.weight)
             second[part] += node.weight * ((variance + node.rows.inverse_zeta + z**2) @ node.rows.weight)
-        return first, np.maximum(second - first**2, 0.0)
+        return first + self.level, np.maximum(second - first**2, 0.0)
 
     def __call__(self, X_new: Array) -> Iterator[tuple[slice, NodePredictor, Array, Array]]:
         """Chunks of the new points: each kernel's own variances, of shape (3, n, G), and outputs, of shape (n, G)."""

@@ -663,3 +663,18 @@ def test_every_warning_of_the_library_can_be_silenced_by_one_class():
     warnings = [getattr(bayes_lssvm, name) for name in bayes_lssvm.__all__ if name.endswith("Warning")]
     assert len(warnings) == 7
     assert all(issubclass(w, BayesLSSVMWarning) for w in warnings)
+
+
+@pytest.mark.parametrize(("coding", "rows"), [("ovo", [15, 20, 11]), ("ova", [23, 23, 23])])
+def test_a_fit_is_announced_by_the_rows_of_each_bit(coding, rows, monkeypatch):
+    """Classes of 12, 3 and 8 rows: one against one leaves out those that a code does not care about."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(23, 2)), np.repeat([0, 1, 2], [12, 3, 8])
+    said = []
+    monkeypatch.setattr("bayes_lssvm.estimators.classifier.announce", lambda n, p, _: said.append((sorted(n), p)))
+    monkeypatch.setattr(BayesianLSSVC, "_design_several", lambda *_: None)
+    monkeypatch.setattr(BayesianLSSVC, "_design_two", lambda *_: None)
+    BayesianLSSVC(RBF(1.0), coding=coding).fit(X, y)
+    assert said == [(sorted(rows), 1)]
+    BayesianLSSVC(RBF(1.0)).fit(X[:15], y[:15])
+    assert said[1] == ([15], 1)

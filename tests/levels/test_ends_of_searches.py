@@ -11,9 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayes_lssvm import NotPositiveSemidefiniteError
 from bayes_lssvm.kernels import RBF, Linear, Polynomial
+from bayes_lssvm.levels import level2
 from bayes_lssvm.levels.level1 import ClassCentres, DualPosterior
 from bayes_lssvm.levels.level2 import (
     NO_SIGNAL_GAIN,
+    SCAN_STEP,
     _interior_modes,
     at_gamma,
     j4,
@@ -26,7 +28,7 @@ from bayes_lssvm.levels.level2_posterior import _best_log_mu, _scanned_peaks, mo
 from bayes_lssvm.levels.level3 import as_prior_sd, hessian_error_bars, log_eq_5_3
 from bayes_lssvm.levels.moderation import within_range
 from bayes_lssvm.levels.objective import Objective
-from bayes_lssvm.levels.solvers import solve_cg
+from bayes_lssvm.levels.solvers import solve_cg, solve_cholesky, solve_distinct
 from bayes_lssvm.linalg.reduction import LocalEvidence, SpectralSums
 from bayes_lssvm.linalg.spectrum import CentredSpectrum, TridiagonalReduction
 from bayes_lssvm.priors import Box, Flat, Gamma, HyperPrior, Normal
@@ -136,6 +138,41 @@ def test_the_four_best_peaks_within_five_nats_are_climbed():
     assert peaks_of([-6.0, 6.0], [1.0, 2.0]) == [6.0, -6.0]  # the ends are peaks where it falls from them
     assert peaks_of([9.0], [2.0]) == [6.0]
     assert peaks_of([-9.0], [2.0]) == [-6.0]
+
+
+def test_a_kernel_at_rounding_is_scanned_over_a_range_of_one():
+    """Where no direction would be determined lies beyond the largest γ: the scan starts one below that."""
+    starts, alone = _scanned_peaks(profile(lambda u: -u, low=9.0, high=4.0), (Flat(), Flat()))
+    (start,) = starts
+    assert start.position[1] - start.position[0] == pytest.approx(3.0)
+    assert alone
+
+
+@pytest.mark.parametrize(("low", "high"), [(-3.0, 9.2), (-9.2, 3.0), (2.1, 7.0), (-7.0, -2.2)])
+def test_the_scan_with_priors_goes_from_end_to_end_in_steps_of_half_a_unit(low, high):
+    reduction = profile(lambda u: 0.0 * u, low=low, high=high)
+    asked, values = [], reduction.values
+    reduction.values = lambda gamma: asked.append(np.log(gamma)) or values(gamma)
+    _scanned_peaks(reduction, (Flat(), Flat()))
+    np.testing.assert_allclose(asked[0][[0, -1]], [low, high], atol=1e-9)
+    steps = np.diff(asked[0])
+    assert np.ptp(steps) < 1e-9
+    assert 0.9 * SCAN_STEP < steps[0] <= SCAN_STEP + 1e-12
+
+
+def test_the_slope_whose_roots_are_modes_is_that_of_j4(monkeypatch):
+    """∂J4/∂log γ, of each set of targets."""
+    rng = np.random.default_rng(4)
+    spectrum = spectrum_of(np.geomspace(1e-3, 10.0, 12), rng.normal(size=12) * np.geomspace(0.3, 3.0, 12))
+    asked = []
+    monkeypatch.setattr(level2, "roots_in_brackets", lambda slope, low, high, at: asked.append(slope) or at)
+    grid = np.linspace(-4.0, 6.0, 21)
+    costs = np.cos(grid)[:, None]  # with minima inside
+    _interior_modes(spectrum, grid, costs)
+    (slope,) = asked
+    for u in (-2.0, 0.3, 2.5):
+        change = (j4(spectrum, np.exp(u + 1e-5)) - j4(spectrum, np.exp(u - 1e-5))) / 2e-5
+        assert slope(np.array([u]), np.array([0]))[0] == pytest.approx(float(change[0]), rel=1e-6)
 
 
 def test_starts_have_the_best_mu_and_stay_below_the_largest_gamma():
@@ -420,6 +457,54 @@ def test_a_dip_of_the_size_of_rounding_is_no_mode(depth, at_boundary):
     assert found.status == "no signal"
     assert found.at_boundary == at_boundary
     assert np.log(found.gamma) == pytest.approx(-10.0 if at_boundary else 0.0, abs=1e-6)
+
+
+def test_what_is_rounding_of_the_mean_of_equal_targets():
+    """Within four units of the last place of the largest target two targets are one, beyond they are two."""
+    X, eps = np.array([[0.0], [0.0], [0.0], [1.0], [1.0], [1.7]]), np.finfo(float).eps
+    gamma = 1e15
+    y = np.array([0.1, 0.1, 0.1, 1.0, 1.0, 0.0])  # the mean of three tenths is not a tenth
+    alpha = solve_distinct(RBF(1.0), X, y, gamma)[0]
+    own = solve_cholesky(RBF(1.0)(X[[0, 3, 5]]), np.array([0.1, 1.0, 0.0]), gamma, np.array([3.0, 2.0, 1.0]))[0]
+    np.testing.assert_allclose([alpha[:3].sum(), alpha[3:5].sum(), alpha[5]], own, rtol=1e-9)
+    for apart, one in ((4.0, True), (12.0, False)):
+        y[4] = 1.0 + apart * eps
+        alpha = solve_distinct(RBF(1.0), X, y, gamma)[0]
+        assert alpha[4] - alpha[3] == pytest.approx(0.0 if one else gamma * apart * eps, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("level", [1.0, 0.0])
+@pytest.mark.parametrize("dip", [20.0, 0.0])
+@pytest.mark.parametrize(("more", "interpolates"), [(-10.0, False), (0.2, False), (10.0, True)])
+def test_the_largest_gamma_has_to_win_by_more_than_rounding(level, dip, more, interpolates):
+    """Over the best mode, or where there is none over noise and what chance could gain.
+
+    J4 is 1000 of noise alone, and a billionth of that is rounding, or it is zero, and a billionth is.
+    """
+    m, rounding = 1000, 1e-9 * (1000.0 * level) + 1e-9
+    top, q1 = (dip or 2.0 * NO_SIGNAL_GAIN) + more * rounding, 2.0 * np.exp(level)
+
+    def log_det(u):
+        return -dip * np.exp(-(u**2)) - top * np.exp(-((u - 10.0) ** 2))
+
+    def sums(gamma, *_):
+        u, ones = np.log(gamma), np.ones(len(gamma))
+        slope = 2.0 * u * dip * np.exp(-(u**2)) + 2.0 * (u - 10.0) * top * np.exp(-((u - 10.0) ** 2))
+        return SpectralSums(log_det(u), q1 * ones, 0.0 * ones, -gamma * slope, 0.0 * ones, ones)
+
+    reduction = SimpleNamespace(
+        n=m + 1,
+        gamma_max=np.exp(10.0),
+        lambda_max=1e-8 * np.exp(10.0),
+        totals=np.array([q1]),
+        log_constant=0.0,
+        values=lambda gamma, *_: (log_det(np.log(gamma)), np.full(len(gamma), q1)),
+        sums=sums,
+    )
+    found = optimise(reduction)
+    assert found.status == ("interpolation" if interpolates else "interior" if dip else "no signal")
+    gain = top if interpolates else dip
+    assert found.log_gain == pytest.approx(0.5 * gain, abs=1e-9)
 
 
 @pytest.mark.parametrize("n", [5, 9])

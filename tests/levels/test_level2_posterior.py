@@ -238,6 +238,56 @@ def test_a_climb_ends_where_the_support_or_gamma_does():
     assert held.position[1] - held.position[0] <= 3.0
 
 
+def test_the_density_is_told_up_to_the_largest_gamma_and_within_the_support():
+    """γ = ζ/μ, whatever ζ is; and the support of each prior."""
+    reduction, _ = surface(lambda x: -(x**2), lambda x: 3.0 * x, gamma_max=np.exp(3.0))
+    for x, inside in (((-2.0, 1.5), False), ((2.0, 4.5), True), ((-2.0, 0.9), True), ((5.0, 8.1), False)):
+        found = _local(reduction, FLAT, np.array(x))
+        assert (found is not None) == inside
+        if inside:
+            assert found.value == pytest.approx(-(x[0] ** 2) + 3.0 * x[1])
+    for priors in ((Box(0.0, 1.0), Flat()), (Flat(), Box(0.0, 1.0))):
+        assert _local(reduction, priors, np.array([0.5, 0.5])).value == pytest.approx(-0.25 + 1.5)
+        assert _local(reduction, priors, np.array([1.5, 1.5])) is None
+
+
+def test_near_the_mode_the_slope_decides_and_not_the_value():
+    """Values that only fall, as rounding has it: a step below 1e-4 is taken all the same, a longer one is not."""
+    for bend in (0.5, 3.0):
+        for away, left in ((5e-5, 0.0), (3e-4, 3e-4)):
+            falling = iter(-1e-12 * np.arange(1000.0))
+
+            def local_evidence(mu, zeta, bend=bend, falling=falling):
+                x = np.log([mu, zeta])
+                return LocalEvidence(float(next(falling)), -bend * (x - 1.0), -bend * np.eye(2))
+
+            reduction = SimpleNamespace(local_evidence=local_evidence, gamma_max=1e300)
+            found = _climbed(reduction, FLAT, _local(reduction, FLAT, np.array([1.0 + away, 1.0])))
+            np.testing.assert_allclose(found.position, [1.0 + left, 1.0], atol=1e-9)
+
+
+class Counted(Normal):
+    """A prior that counts how often its slope is asked for."""
+
+    calls = 0
+
+    def gradient(self, x):
+        type(self).calls += 1
+        return super().gradient(x)
+
+
+def test_the_best_log_mu_takes_a_few_steps():
+    """To 1e-5, and no farther: the steps shrink like squares."""
+    log_gamma, q1 = np.linspace(-10.0, 10.0, 21), np.geomspace(1e-3, 1e3, 21)
+    for m in (5, 300):
+        Counted.calls = 0
+        found = _best_log_mu(m, q1, log_gamma, (Counted(0.0, 3.0), Normal(0.5, 2.0)))
+        assert Counted.calls < 12
+        pull = np.exp(found) * q1
+        slope = 0.5 * (m - pull) - found / 9.0 - (found + log_gamma - 0.5) / 4.0
+        assert np.abs(slope / (0.5 * pull + 1.0 / 9.0 + 0.25)).max() < 1e-8
+
+
 ENDS = [
     (Normal(0.0, 3.0), Box(-9.0, -2.0)),
     (Normal(0.0, 3.0), Box(-9.0, 0.0)),

@@ -707,6 +707,20 @@ def test_a_density_is_nothing_where_the_prior_or_the_matrix_is():
     assert density.values(points[1]) == pytest.approx(values[1:2])
 
 
+@pytest.mark.parametrize("error", [np.linalg.LinAlgError, FloatingPointError, ValueError])
+def test_a_density_is_nothing_where_its_matrix_cannot_be_factorised(error, monkeypatch):
+    X, y = problem(6)
+    density = Density(X, y, RBF(1.0), (Normal(), Normal(), Normal()))
+
+    def fails(*_, **__):
+        raise error("no factor")
+
+    monkeypatch.setattr(type(density.objective), "at", fails)
+    value, gradient = density.value_and_gradient(np.array([0.5, 0.2, 0.1]))
+    assert value == -np.inf
+    np.testing.assert_array_equal(gradient, np.zeros(3))
+
+
 def test_a_line_search_of_two_stays_where_gamma_can_be():
     X, y = problem(6)
     spectrum = CentredSpectrum.from_kernel_matrix(RBF(1.0)(X), y)

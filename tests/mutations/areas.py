@@ -26,7 +26,7 @@ AREAS = {
         + _in("bayes_lssvm/levels", "objective", "solvers", "gaussian_process", "fisher"),
         _in("tests/levels", "test_fisher", "test_fixed_point", "test_gaussian_process", "test_level2", "test_level3")
         + _in("tests/levels", "test_level2_posterior", "test_objective", "test_recomputed", "test_solvers")
-        + _in("tests/levels", "test_moderation", "test_weighted", "test_ends_of_searches")
+        + _in("tests/levels", "test_moderation", "test_weighted", "test_ends_of_searches", "test_digits", "test_level1")
         + _in("tests/contracts", "test_equations", "test_errata", "test_explicit_feature_space", "test_high_precision")
         + _in("tests/press", "test_leave_one_out"),
     ),
@@ -42,11 +42,13 @@ AREAS = {
         + _in("bayes_lssvm/marginal/rules", "kernel", "lattice", "level2", "stretch", "transport", "trapezoid"),
         _in("tests/marginal", "test_recomputed", "test_guards", "test_few_steps", "test_small_n", "test_marginalise")
         + _in("tests/marginal", "test_weights", "test_repeats", "test_errors_recomputed")
-        + _in("tests/validation/studies", "test_psis_loo"),
+        + _in("tests/validation/studies", "test_psis_loo")
+        + _in("tests/levels", "test_digits"),
     ),
     "leave-one-out": Area(
         _in("bayes_lssvm/press", "leave_one_out", "curvature", "derivative"),
-        _in("tests/press", "test_leave_one_out", "test_press", "test_edges") + _in("tests/levels", "test_weighted"),
+        _in("tests/press", "test_leave_one_out", "test_press", "test_edges")
+        + _in("tests/levels", "test_weighted", "test_digits"),
     ),
     "multiclass": Area(
         _in("bayes_lssvm/multiclass", "codings", "decodings", "objective", "posterior"),

@@ -31,7 +31,7 @@ FUNCTIONS = "docs/theory/equations_functions.md"
 DEPTH = 2  # of calls: a function that only calls others has no formula of its own
 PACKAGES = ("bayes_lssvm", "validation")
 CHECKS = "bayes_lssvm.base"  # input, memory, files: no formula
-AT_ONCE = 100  # rows between two writes; for each part the tests are traced once
+AT_ONCE = 200  # rows between two writes; for each part the tests are traced once
 TRIED = 12  # faults of a row, of which the first that its tests reach counts
 _NAME, _TEST = re.compile(r"`((?:bayes_lssvm|validation)\.[\w.]+)"), re.compile(r"tests/[\w/]+\.py::\w+")
 

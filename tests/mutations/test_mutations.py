@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import shutil
 import sys
@@ -11,9 +12,10 @@ import pytest
 
 from tests.mutations.__main__ import ROOT, run, sample, table
 from tests.mutations.areas import AREAS, HERE, Area, equivalents
+from tests.mutations.loaded import exchange, loaded_functions
 from tests.mutations.mapped import drawn, faults_of, function_tests, map_rows, summary, unfinished
 from tests.mutations.operators import mutants_of
-from tests.mutations.worker import Reach, of_names, ordered, that_run
+from tests.mutations.reach import Reach, of_names, ordered, that_run
 
 SOURCE = '''
 """A triangle: ½ab."""
@@ -84,15 +86,20 @@ def all_of(path):
     return mutants_of((ROOT / path).read_text("utf-8"), path)
 
 
-def test_one_case_of_every_test_comes_first():
+def test_what_is_fast_comes_first_and_many_cases_of_one_test_later():
     tests = {
         "t.py::a[0]": {"lines": [["x.py", 3]], "seconds": 0.1},
         "t.py::a[1]": {"lines": [["x.py", 3]], "seconds": 0.2},
-        "t.py::b": {"lines": [["x.py", 2], ["x.py", 3]], "seconds": 1.0},
+        "t.py::a[2]": {"lines": [["x.py", 3]], "seconds": 0.3},
+        "t.py::b": {"lines": [["x.py", 2], ["x.py", 3]], "seconds": 0.5},
         "t.py::c": {"lines": [["x.py", 9]], "seconds": 0.0},
+        "t.py::d": {"lines": [["x.py", 3]], "seconds": 8.0},
     }
-    assert ordered(tests, {("x.py", 3)}, 9.0) == ["t.py::a[0]", "t.py::b", "t.py::a[1]"]
-    assert ordered(tests, {("x.py", 3)}, 0.5) == ["t.py::a[0]"]
+    assert ordered(tests, {("x.py", 3)}, 9.2) == ["t.py::a[0]", "t.py::a[1]", "t.py::b", "t.py::a[2]", "t.py::d"]
+    # what does not fit is left out, and nothing else is
+    assert ordered(tests, {("x.py", 3)}, 1.0) == ["t.py::a[0]", "t.py::a[1]", "t.py::b"]
+    assert ordered({**tests, "t.py::e": tests["t.py::d"]}, {("x.py", 3)}, 9.2)[-1] == "t.py::d"
+    assert ordered(tests, {("x.py", 2)}, 0.1) == ["t.py::b"]  # one at least
     assert ordered(tests, {("x.py", 7)}, 9.0) == []
 
 
@@ -103,9 +110,11 @@ def verdicts(tmp_path_factory):
     (root / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n')
     (root / "toy.py").write_text(
         "def area(a, b):\n    return 0.5 * a * b\n\n\ndef far(x):\n    return x + 1\n\n\n"
-        "def near(x):\n    return x * 1.0\n"
+        "def near(x):\n    return x * 1.0\n\n\nWIDTH = 2.0 * 3.0\n\n\n"
+        "def inner(x):\n    def twice(z):\n        return z * 2.0\n\n    return twice(x)\n"
     )
-    test = "from toy import area, near\n\n\ndef test_area():\n    assert area(2.0, 3.0) == 3.0\n\n\n"
+    test = "from toy import WIDTH, area, inner, near\n\n\ndef test_area():\n    assert area(2.0, 3.0) == 3.0\n\n\n"
+    test += "def test_width():\n    assert WIDTH == 6.0\n\n\ndef test_inner():\n    assert inner(3.0) == 6.0\n\n\n"
     (root / "tests" / "test_toy.py").write_text(test + "def test_near():\n    assert near(0.0) == 0.0\n")
     before = (root / "toy.py").read_bytes()
     area = Area(("toy.py",), ("tests/test_toy.py",))
@@ -118,6 +127,28 @@ def test_what_a_test_notices_is_killed_and_nothing_else(verdicts):
     assert {v for (function, *_), v in verdicts.items() if function == "area"} == {"killed"}
     assert {v for (function, *_), v in verdicts.items() if function == "far"} == {"not reached"}
     assert {v for (function, *_), v in verdicts.items() if function == "near"} == {"survived"}
+    assert {v for (function, *_), v in verdicts.items() if function in ("", "inner.twice")} == {"killed"}
+
+
+def test_a_fault_is_put_into_what_is_loaded(tmp_path, monkeypatch):
+    """Into a function under any name, and one inside another; what an import has computed is not what it would be."""
+    source = b"TWO = 1.0 + 1.0\n\n\ndef outer(x):\n    def inner(z):\n        return z * 2.0\n\n    return inner(x)\n"
+    (tmp_path / "toy_loaded.py").write_bytes(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    toy = importlib.import_module("toy_loaded")
+    monkeypatch.delitem(sys.modules, "toy_loaded", raising=False)
+    path = str(tmp_path / "toy_loaded.py")
+    faults = {fault.after: fault for fault in mutants_of(source.decode(), path)}
+    assert exchange(faults["((z) / (2.0))"], source, loaded_functions([path]))  # not loaded: it will be read
+    monkeypatch.setitem(sys.modules, "toy_loaded", toy)
+    functions = loaded_functions([path])
+    another = toy.outer
+    assert another(3.0) == 6.0
+    fault = faults["((z) / (2.0))"]
+    assert exchange(fault, fault.apply(source), functions)
+    assert another(3.0) == 1.5
+    constant = faults["((1.0) - (1.0))"]
+    assert not exchange(constant, constant.apply(source), functions)
 
 
 def test_the_table_counts_them():

@@ -1,78 +1,42 @@
 """Runs tests against faults, inside a copy of the tree: `python -m tests.mutations.worker JOB RESULTS`.
 
-What costs time is done once. The packages that the tests import are loaded before the first fork, and every fault gets
-a process of its own. A first run without a fault notes which lines each test reaches and how long it takes; a fault is
-then run against the tests that reach it up to the first failure: one case of every test first, the fastest before the
-others, then the other cases. Where a row of an equation map names the tests, what is noted is finer than a line: the
-instructions that run. In `a if weights is None else b` a test without weights does not reach b.
+What costs time is done once. The tests of a job are collected and run without a fault, to note which lines each reaches
+and how long it takes; then every fault gets a fork of that process, where `loaded` puts it into the functions that have
+it. What runs while modules are imported has to be imported with the fault: it gets a fork of a process without them,
+and so does a fault whose time was over. A fault is run against the tests that reach it up to the first failure, the
+fastest before the others, the many cases of one test later than their times alone would have it. Where a row of an
+equation map names the tests, what is noted is finer than a line: the instructions that run. In `a if weights is None
+else b` a test without weights does not reach b.
 """
 
 from __future__ import annotations
 
-import functools
+import gc
 import importlib
 import json
 import os
+import resource
 import signal
 import sys
 import threading
 import time
 import traceback
-from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 
+from tests.mutations.loaded import Collected, exchange, loaded_functions, run_items
 from tests.mutations.operators import Mutant
+from tests.mutations.reach import Reach, at_import, lines_of, of_names, ordered, that_run
 
 PRELOADED = ("numpy", "scipy.linalg", "scipy.optimize", "scipy.stats", "scipy.integrate", "sklearn.utils", "hypothesis")
-LEAST_SECONDS, PATIENCE = 30.0, 6.0
-"""A fault may take six times as long as all its tests without it, and half a minute; then its loop has no end."""
+LEAST_SECONDS, PATIENCE, CLOCK = 20.0, 4.0, 12.0
+"""A fault may take four times as long as all its tests without it, and twenty seconds; then its loop has no end."""
+ANEW = 77  # exit code of a fork that cannot put a fault into what is loaded
 
-
-class Reach:
-    """Which lines of some files each test reaches, its fixtures included, and how long it takes.
-
-    With `instructions` also the places in the text, as (file, line, column, last line, last column), of what runs.
-    """
-
-    def __init__(self, files: list[str], instructions: bool = False) -> None:
-        self.files = {str(Path(file).resolve()): file for file in files}
-        self.instructions = instructions
-        self.places: dict[Any, list[tuple[Any, ...]]] = {}
-        self.at_import: set[tuple[Any, ...]] = set()
-        self.now = self.at_import
-        self.fixtures: dict[str, set[tuple[Any, ...]]] = {}
-        self.tests: dict[str, Any] = {}
-
-    def trace(self, frame: Any, event: str, argument: Any) -> Any:
-        file = self.files.get(frame.f_code.co_filename)
-        if file is None:
-            return None
-        if event == "line" or event == "call":
-            self.now.add((file, frame.f_lineno))
-            frame.f_trace_opcodes = self.instructions
-        elif event == "opcode":
-            code = frame.f_code
-            if code not in self.places:
-                self.places[code] = [(file, line, start, last, end) for line, last, start, end in code.co_positions()]
-            self.now.add(self.places[code][frame.f_lasti // 2])
-        return self.trace
-
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_fixture_setup(self, fixturedef: Any) -> Any:
-        before, self.now = self.now, self.fixtures.setdefault(fixturedef.argname, set())
-        yield
-        self.now = before
-
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_protocol(self, item: Any) -> Any:
-        self.now, start = set(), time.perf_counter()
-        yield
-        lines = self.now.union(*(self.fixtures.get(name, ()) for name in item.fixturenames))
-        self.tests[item.nodeid] = {"lines": sorted(lines, key=str), "seconds": time.perf_counter() - start}
-        self.now = self.at_import
+Tests = Callable[[list[str], bytes], int]  # runs these tests, the changed text at hand; 0 where all pass
 
 
 class Chosen:
@@ -86,23 +50,29 @@ class Chosen:
         items[:] = sorted((i for i in items if i.nodeid in self.order), key=lambda i: self.order[i.nodeid])
 
 
-def in_a_fork(work: Any, seconds: float) -> int | None:
-    """Exit code of `work()` in a process of its own; None where its time was over."""
+def in_a_fork(work: Callable[[], int], seconds: float | None = None) -> int | None:
+    """Exit code of `work()` in a process of its own; None where it took more than so many seconds of the processor.
+
+    A process that waits for ever takes none: it has as many times that by the clock as a busy machine may need.
+    """
     child = os.fork()
     if child == 0:
         os.setsid()
         code = 70
         try:
+            if seconds is not None:
+                resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
             code = work()
         except BaseException:
             traceback.print_exc()
         finally:
             os._exit(code)
-    end = time.monotonic() + seconds
+    end = time.monotonic() + (float("inf") if seconds is None else CLOCK * seconds)
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            return os.waitstatus_to_exitcode(status)
+            code = os.waitstatus_to_exitcode(status)
+            return None if code in (-signal.SIGXCPU, -signal.SIGKILL) else code
         time.sleep(0.01)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
@@ -123,122 +93,120 @@ def run_tests(files: list[str], plugin: Any) -> int:
     return int(pytest.main([*options, *files], plugins=[plugin]))
 
 
-def reach_of(job: dict[str, Any], folder: Path) -> dict[str, Any]:
+def in_place(job: dict[str, Any], folder: Path, out: TextIO) -> None:
+    """The verdicts that a process with the tests loaded can give; what it cannot judge goes into `left.json`."""
+    wanted: dict[str, set[int]] = {}
+    for fault in job["mutants"]:
+        wanted.setdefault(fault["path"], set()).update(range(fault["line"], fault["last_line"] + 1))
+    tracer = Reach(job["sources"], "named" in job, wanted)
+
+    def work(session: pytest.Session, items: dict[str, Any]) -> None:
+        sys.settrace(None)
+        reach = reach_of(tracer, session, items, folder / "reach.json")
+        functions, settled, left = loaded_functions(job["sources"]), set[str](), []
+        gc.freeze()  # so that the collections of a fork leave the pages alone that it shares
+
+        def run(mutant: Mutant) -> Tests:
+            def tests(order: list[str], changed: bytes) -> int:
+                if at_import(mutant, reach) or not exchange(mutant, changed, functions):
+                    return ANEW
+                return run_items(session, [items[name] for name in order])
+
+            return tests
+
+        for number in range(len(job["mutants"])):
+            named = job["named"][number] if "named" in job else {}  # the tests that alone may look, and for what
+            if named and named["row"] in settled:
+                continue
+            found = tell(job, number, reach, run, out)
+            if not (named and found == "not reached"):  # else the next fault of the row may be
+                settled.add(named.get("row", ""))
+            if found == "unclear":
+                left.append(number)
+        (folder / "left.json").write_text(json.dumps(left))
+
+    sys.settrace(tracer.trace)
+    code = run_tests(job["tests"], Collected(work))
+    if code:
+        raise SystemExit(f"Pytest cannot run these tests (exit code {code}): {job['tests']}")
+
+
+def reach_of(tracer: Reach, session: pytest.Session, items: dict[str, Any], stored: Path) -> dict[str, Any]:
     """The tests with the lines that they reach; all of them have to pass."""
-    stored = folder / "reach.json"
 
     def work() -> int:
-        reach = Reach(job["sources"], instructions="named" in job)
-        threading.settrace(reach.trace)
-        sys.settrace(reach.trace)
-        code = run_tests(job["tests"], reach)
+        session.config.pluginmanager.register(tracer)
+        threading.settrace(tracer.trace)
+        sys.settrace(tracer.trace)
+        code = run_items(session, list(items.values()))
         sys.settrace(None)
-        stored.write_text(json.dumps({"tests": reach.tests, "import": sorted(reach.at_import, key=str)}))
+        stored.write_text(json.dumps({"tests": tracer.tests, "import": sorted(tracer.at_import, key=str)}))
         return code
 
-    code = in_a_fork(work, 3600.0)
+    code = in_a_fork(work)
     if code != 0:
-        raise SystemExit(f"The tests fail without any fault (exit code {code}); run them first: {job['tests']}")
+        raise SystemExit(f"The tests fail without any fault (exit code {code}); run them first.")
     return json.loads(stored.read_text())
 
 
-def ordered(tests: dict[str, Any], lines: set[tuple[str, int]], seconds: float) -> list[str]:
-    """The tests that reach some lines, one case of each function first, as many as fit into the time."""
-    near = [name for name, test in tests.items() if any(tuple(line) in lines for line in test["lines"])]
-    cases: Counter[str] = Counter()
-    rank = {}
-    for name in sorted(near, key=lambda name: tests[name]["seconds"]):
-        rank[name] = cases[name.split("[")[0]]
-        cases[name.split("[")[0]] += 1
-    order, spent = [], 0.0
-    for name in sorted(near, key=lambda name: (rank[name], tests[name]["seconds"])):
-        spent += tests[name]["seconds"]
-        if order and spent > seconds:
-            break
-        order.append(name)
-    return order
+def tell(
+    job: dict[str, Any], number: int, reach: dict[str, Any], run: Callable[[Mutant], Tests], out: TextIO, last=False
+) -> str:
+    """The verdict on a fault, which is written down but where another process has to look."""
+    fields, named = job["mutants"][number], job["named"][number] if "named" in job else {}
+    mutant = Mutant(**fields)
+    if named:
+        tests = that_run(of_names(reach["tests"], named["tests"]), mutant, Path(mutant.path).read_bytes())
+        reach = {**reach, "import": [], "tests": tests}
+    found, seconds = verdict(mutant, reach, job["seconds"], number, run(mutant))
+    if found in ("anew", "timed out") and not last:
+        return "unclear"
+    if not (named and found == "not reached"):
+        out.write(json.dumps({**fields, **named, "verdict": found, "seconds": round(seconds, 1)}) + "\n")
+        out.flush()
+    return found
 
 
-def of_names(tests: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """The cases of some test functions."""
-    return {case: test for case, test in tests.items() if case.split("[")[0] in names}
-
-
-def that_run(tests: dict[str, Any], mutant: Mutant, source: bytes) -> dict[str, Any]:
-    """The tests that run an instruction of the text that a fault changes; all where it has none (a folded constant)."""
-    starts = [0]
-    for line in source.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-
-    def within(line: int, start: int, last: int, end: int) -> bool:
-        return mutant.start <= starts[line - 1] + start and starts[last - 1] + end <= mutant.end
-
-    def known(place: Any) -> bool:
-        return len(place) == 5 and place[0] == mutant.path and None not in place
-
-    if not any(within(*place) for place in instructions_of(source)):
-        return tests
-    return {case: test for case, test in tests.items() if any(known(p) and within(*p[1:]) for p in test["lines"])}
-
-
-@functools.cache
-def instructions_of(source: bytes) -> list[tuple[int, int, int, int]]:
-    """Where the instructions of a source text stand: (line, column, last line, last column)."""
-    found, codes = set(), [compile(source, "source", "exec")]
-    while codes:
-        code = codes.pop()
-        found |= {(a, c, b, d) for a, b, c, d in code.co_positions() if None not in (a, b, c, d) and a > 0}
-        codes.extend(constant for constant in code.co_consts if hasattr(constant, "co_positions"))
-    return sorted(found)
-
-
-def verdict(mutant: Mutant, reach: dict[str, Any], seconds: float, number: int) -> tuple[str, float]:
+def verdict(mutant: Mutant, reach: dict[str, Any], seconds: float, number: int, run: Tests) -> tuple[str, float]:
     """Whether tests kill a fault, and how long they took."""
     path = Path(mutant.path)
     original, times = path.read_bytes(), path.stat()
-    lines = {(mutant.path, line) for line in range(mutant.line, mutant.last_line + 1)}
-    tests = reach["tests"]
-    if any(tuple(line) in lines for line in reach["import"]):  # a constant of a module: any test may notice
+    tests, lines = reach["tests"], lines_of(mutant)
+    if at_import(mutant, reach):  # a constant of a module: any test may notice
         tests = {name: {**test, "lines": list(lines)} for name, test in tests.items()}
     order = ordered(tests, lines, seconds)
     if not order:
         return "not reached", 0.0
     start = time.perf_counter()
     limit = LEAST_SECONDS + PATIENCE * sum(tests[name]["seconds"] for name in order)
-    files = sorted({name.split("::")[0] for name in order})
+    changed = mutant.apply(original)
     try:
-        path.write_bytes(mutant.apply(original))
+        path.write_bytes(changed)
         os.utime(path, (times.st_atime, times.st_mtime + 10 + number))  # no compiled file of another fault fits it
-        code = in_a_fork(lambda: run_tests(files, Chosen(order)), limit)
+        code = in_a_fork(lambda: run(order, changed), limit)
     finally:
         path.write_bytes(original)
         os.utime(path, (times.st_atime, times.st_mtime))
-    found = "timed out" if code is None else "killed" if code else "survived"
-    return found, time.perf_counter() - start
+    words: dict[int | None, str] = {None: "timed out", 0: "survived", ANEW: "anew"}
+    return words.get(code, "killed"), time.perf_counter() - start
+
+
+def imported_anew(order: list[str], _: bytes) -> int:
+    """Tests in a process that imports the text with the fault."""
+    return run_tests(sorted({name.split("::")[0] for name in order}), Chosen(order))
 
 
 def main(job_file: str, results: str) -> None:
     """Every fault of a job, one line of JSON for each."""
-    job = json.loads(Path(job_file).read_text())
+    job, folder = json.loads(Path(job_file).read_text()), Path(job_file).parent
     for name in PRELOADED:
         importlib.import_module(name)
-    reach = reach_of(job, Path(job_file).parent)
-    settled: set[str] = set()
     with open(results, "a") as out:
-        for number, fields in enumerate(job["mutants"]):
-            named = job["named"][number] if "named" in job else {}  # the tests that alone may look, and for what
-            if named and named["row"] in settled:
-                continue
-            mutant, own = Mutant(**fields), reach
-            if named:
-                tests = that_run(of_names(reach["tests"], named["tests"]), mutant, Path(mutant.path).read_bytes())
-                own = {**reach, "import": [], "tests": tests}
-            found, seconds = verdict(mutant, own, job["seconds"], number)
-            if named and found == "not reached":
-                continue  # the next fault of the row may be
-            settled.add(named.get("row", ""))
-            out.write(json.dumps({**fields, **named, "verdict": found, "seconds": round(seconds, 1)}) + "\n")
-            out.flush()
+        if in_a_fork(lambda: in_place(job, folder, out) or 0) != 0:
+            raise SystemExit("No verdicts; the reason stands above.")
+        reach = json.loads((folder / "reach.json").read_text())
+        for number in json.loads((folder / "left.json").read_text()):
+            tell(job, number, reach, lambda _: imported_anew, out, last=True)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from bayes_lssvm import NotPositiveSemidefiniteError
 from bayes_lssvm.kernels import RBF, Linear
 from bayes_lssvm.levels.solvers import solve_cholesky
 from bayes_lssvm.press import left_out_models
@@ -137,3 +140,15 @@ def test_thresholds_leave_out_as_many_labels_as_they_may():
     assert [int(np.sum(own[labels == c] < each[c])) for c in range(3)] == [2, 2, 2]  # the third smallest of 33
     with pytest.raises(ValueError, match="class number 0; use by_class=False"):
         thresholds(p, labels, 0.99, by_class=True)
+
+
+def test_one_row_without_a_variance_is_enough_to_refuse():
+    X, y, _ = data()
+    model = LeftOutModels.of(RBF(1.3), X, y, GAMMA)
+    assert np.all(model.variances() > 0.0)
+    factor = model.inverse_factor.copy()
+    factor[:, 4] = 0.0  # R_44 = −ρ_4²/1ᵀρ
+    for broken in (replace(model, inverse_factor=factor), replace(model, inverse_factor=0.0 * factor)):
+        for asked in (broken.variances, broken.errors):
+            with pytest.raises(NotPositiveSemidefiniteError):
+                asked()

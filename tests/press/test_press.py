@@ -627,6 +627,24 @@ def test_a_removal_that_goes_round_in_a_circle_ends_and_has_not_converged(monkey
     assert found.message == "the number of remaining inputs did not settle"
 
 
+def test_as_many_inputs_but_others_are_no_circle(monkeypatch):
+    """One input of three is out, each of them in turn: what has been seen is which, not how many."""
+    X, y = planted(60, 3)
+    out = iter([0, 1, 2, 0, 1])
+
+    def revised(objective, eta, gamma, found):
+        eta = np.full(3, 0.3)
+        eta[next(out)] = 0.0
+        return eta, True
+
+    monkeypatch.setattr(pruning, "_revised", revised)
+    start = PressStart(ARD((1.5,) * 3), 1.0)
+    found = descend_with_pruning(PressObjective(X, y, "press-laplace"), start, max_iter=2)
+    # 3 → without 0, 2 → without 1, without 2, and without 0 once more, counting two: then without 1 is the circle
+    assert list(out) == []
+    assert not found.converged
+
+
 def test_sensitivity_at_zero_is_a_one_sided_difference():
     X, y, _ = problem(60)
     objective = PressObjective(X, y, "press-laplace")
