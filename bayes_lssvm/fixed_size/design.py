@@ -83,6 +83,8 @@ class Design:
         Passes over the rows, the look included.
     nodes : tuple of Node
         The kernels that are mixed, where hyperparameters are integrated out.
+    complete : bool
+        Whether every row is a landmark, so that the model is the exact one.
     """
 
     features: FeatureMap
@@ -92,6 +94,7 @@ class Design:
     look: Look
     n_passes: int
     nodes: tuple[Node, ...] = ()
+    complete: bool = False
 
     def with_rows(self, runner: Runner, look: Look) -> Design:
         """The design after more rows, landmarks, kernels and scales held."""
@@ -101,7 +104,8 @@ class Design:
             return before.merge(runner(work, Statistics.merge, "statistics"))
 
         nodes = tuple(node._replace(statistics=more(node.features, node.statistics)) for node in self.nodes)
-        return replace(self, statistics=more(self.features, self.statistics), look=self.look.merge(look), nodes=nodes)
+        statistics = more(self.features, self.statistics)
+        return replace(self, statistics=statistics, look=self.look.merge(look), nodes=nodes, complete=False)
 
 
 def shares(counts: Array, code: Array) -> Array:
@@ -150,7 +154,8 @@ def design(settings: Settings, runner: Runner, look: Look, encoding: Encoding, c
         before = evidence.n_passes
         nodes = _mixed(evidence, Node(features, statistics, 0.0), inputs, searched)
         passes += evidence.n_passes - before
-    return Design(features, encoding, code, statistics, look, passes + 1, nodes)
+    complete = isinstance(settings.rule, str) and look.n <= min(settings.n_landmarks, len(look.X))
+    return Design(features, encoding, code, statistics, look, passes + 1, nodes, complete)
 
 
 def _mixed(evidence: _Evidence, middle: Node, inputs: Array, searched: bool) -> tuple[Node, ...]:
