@@ -22,7 +22,7 @@ from ..base.weights import check_weights
 from ..fixed_size.blocks import ROWS, of_arrays, of_reader
 from ..fixed_size.complete import CompletePosterior, CompleteTask, complete_tasks
 from ..fixed_size.convergence import Convergence, convergence
-from ..fixed_size.design import Design, Settings, design, priors_of, shares
+from ..fixed_size.design import Design, Settings, design
 from ..fixed_size.features import ExplicitMap, FeatureMap, NystromMap, in_blocks
 from ..fixed_size.landmarks import check_landmarks
 from ..fixed_size.logistic import LogisticPart, fit_logistic
@@ -30,6 +30,7 @@ from ..fixed_size.mixture import Mixture, Node
 from ..fixed_size.objective import posteriors_of, tasks_of
 from ..fixed_size.passes import Encoding, Local, OnDask, Runner, TakeALook, merge_looks
 from ..fixed_size.posterior import FixedSizePosterior
+from ..fixed_size.priors import priors_of, shares
 from ..fixed_size.sample import Look
 from ..fixed_size.statistics import Statistics
 from ..kernels import Kernel, as_kernel, kernel_from_dict
@@ -46,6 +47,8 @@ from .state import Saved, surface_state
 FORMS = ("auto", "loo", "logistic")
 """Of class probabilities."""
 MAPS = "logistic/maps"
+AUTO = "auto"
+"""The kernel that has one width, or a scale for each input where the evidence asks for them."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +180,8 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
         check_landmarks(self.landmarks, self.n_landmarks, d)
         if look.n < MIN_POINTS:
             raise ValueError(f"At least {MIN_POINTS} rows are needed, got {look.n}.")
-        kernel = as_kernel(self.kernel, d)
+        auto = isinstance(self.kernel, str) and self.kernel.lower() == AUTO
+        kernel = as_kernel("rbf" if auto else self.kernel, d)
         self._forget()
         self.n_features_in_ = d
         if names is not None:
@@ -193,7 +197,8 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
                 BayesLSSVMWarning,
             )
         settings = Settings(
-            *(kernel, self.landmarks, n_landmarks, self.refine, self.polish, given, self.random_state, self.integrate)
+            *(kernel, self.landmarks, n_landmarks, self.refine, self.polish, given, self.random_state, self.integrate),
+            scales=auto and _fits_scales(given, d),
         )
         self.low_rank_ = design(settings, runner, look, encoding, code)
         self._publish(runner)
@@ -434,6 +439,11 @@ def _as_prior(prior: Any) -> HyperPrior:
     return as_hyper_prior(prior)
 
 
+def _fits_scales(prior: HyperPrior | None, d: int) -> bool:
+    """Whether a prior that was given has a component for each of d scales, or one for any parameter."""
+    return prior is None or not isinstance(prior.kernel, tuple) or len(prior.kernel) == d
+
+
 def _partitions(X: Any, y: Any, weights: Any = None) -> list[tuple[Any, ...]]:
     """Names and delayed inputs, targets and weights, if there are any, of the partitions of Dask collections."""
     from dask.delayed import delayed
@@ -535,7 +545,7 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
 
     def __init__(
         self,
-        kernel: Kernel | str = "rbf",
+        kernel: Kernel | str = AUTO,
         *,
         n_landmarks: int = 500,
         landmarks: Any = "rpcholesky",
@@ -742,7 +752,7 @@ class FixedSizeLSSVR(RegressorMixin, FixedSizeLSSVM):  # type: ignore[misc]
 
     def __init__(
         self,
-        kernel: Kernel | str = "rbf",
+        kernel: Kernel | str = AUTO,
         *,
         n_landmarks: int = 500,
         landmarks: Any = "rpcholesky",
