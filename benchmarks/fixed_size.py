@@ -19,11 +19,11 @@ from scipy.linalg import blas
 from bayes_lssvm.base.standardisation import Standardiser
 from bayes_lssvm.base.typing import Array
 from bayes_lssvm.fixed_size.blocks import ROWS, Shard, of_arrays
-from bayes_lssvm.fixed_size.design import priors_of
 from bayes_lssvm.fixed_size.features import NystromMap
 from bayes_lssvm.fixed_size.objective import derivatives, posteriors_of, tasks_of
 from bayes_lssvm.fixed_size.passes import Collect, Differentiate, Encoding
 from bayes_lssvm.fixed_size.posterior import FixedSizePosterior
+from bayes_lssvm.fixed_size.priors import priors_of
 from bayes_lssvm.fixed_size.statistics import Statistics
 from bayes_lssvm.kernels import ARD, RBF, Kernel
 from benchmarks.closed_forms import data

@@ -25,6 +25,10 @@ _HELD, _FACTORISATIONS, _FOR_A_PARAMETER = 14.0, 45.0, 8.0
 _TIMED = 512
 # passes over all rows in a design, flops for each row and pair of landmarks, and of level 2 for each pair of classes
 _PASSES, _FLOPS_OF_A_PASS, _FLOPS_OF_A_PAIR = 9.0, 4.0, 40.0
+# where scales may take the place of one width: passes more over all rows, and over those that stand for all, and
+# evaluations with their gradients on few rows, landmarks and bits
+_MORE_PASSES, _OF_THE_SAMPLE, _SAMPLE = 4.0, 3.0, 20_000.0
+_CLIMB, _FEW_ROWS, _FEW_LANDMARKS, _FEW_BITS = 70.0, 2000.0, 200.0, 40.0
 
 
 @dataclass(frozen=True)
@@ -74,11 +78,20 @@ def exact_cost(rows: Iterable[int], parameters: int) -> Cost:
     return Cost(flops * seconds_a_flop(), 8.0 * MATRICES * max(rows) ** 2)
 
 
-def fixed_size_cost(n: float, landmarks: int, *, matrices: int = 1) -> Cost:
-    """Of a model of fixed size on n rows that keeps this number of matrices of sums: one, or one for each class."""
+def fixed_size_cost(n: float, landmarks: int, *, matrices: int = 1, scales: bool = True) -> Cost:
+    """Of a model of fixed size on n rows that keeps this number of matrices of sums: one, or one for each class.
+
+    `scales` says whether a scale for each input may take the place of one width.
+    """
     m, pairs = float(landmarks), max(1.0, 0.5 * matrices * (matrices - 1.0))
-    flops = _PASSES * (_FLOPS_OF_A_PASS * n * m * m * max(1.0, 0.5 * matrices) + _FLOPS_OF_A_PAIR * pairs * m**3)
-    flops += exact_flops_of_the_subset(n)
+
+    def evaluations(rows: float, count: float, m: float, pairs: float) -> float:
+        return count * (_FLOPS_OF_A_PASS * rows * m * m * max(1.0, 0.5 * matrices) + _FLOPS_OF_A_PAIR * pairs * m**3)
+
+    flops = evaluations(n, _PASSES, m, pairs) + exact_flops_of_the_subset(n)
+    if scales:
+        flops += evaluations(n, _MORE_PASSES, m, pairs) + evaluations(min(n, _SAMPLE), _OF_THE_SAMPLE, m, pairs)
+        flops += evaluations(min(n, _FEW_ROWS), 2.0 * _CLIMB, min(m, _FEW_LANDMARKS), min(pairs, _FEW_BITS))
     return Cost(flops * seconds_a_flop(), 8.0 * ((4.0 + 2.0 * matrices) * m * m + 3.0 * 4096.0 * m))
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +19,8 @@ from .errors import MatrixTooLargeError
 _MEMINFO, _OWN_GROUP, _GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 _ALWAYS_THERE = 2**20  # bytes; to ask the system for so few takes longer than to use them
 _MOST_KEPT = 2**25 - 2**12  # bytes; the C library learns from pieces of up to 32 MiB
+_TRIM, _MMAP = ("MALLOC_TRIM_THRESHOLD_", -1, 128 * 2**10), ("MALLOC_MMAP_THRESHOLD_", -3, 128 * 2**10)  # mallopt(3)
+_ALL = 2**30  # bytes; more than anything frees at a time
 # limit, use, and what of the use can be given back, in versions 2 and 1 of control groups
 _GROUP_FILES = (
     ("", "memory.max", "memory.current", "inactive_file"),
@@ -83,3 +91,46 @@ def keep_freed_matrices(n: int) -> None:
     """
     if 16 * n * n <= _MOST_KEPT:
         np.empty(2 * n * n)
+
+
+class _Keeping:
+    """How many blocks of `freed_memory_kept` run."""
+
+    lock, count = threading.Lock(), 0
+
+
+@contextmanager
+def freed_memory_kept() -> Iterator[None]:
+    """While the block runs, let the C library keep all memory that is freed, for what is allocated next.
+
+    Where MALLOC_TRIM_THRESHOLD_ stands in the environment, as in the workers of Dask, GNU's gives it back at once and
+    maps every larger piece anew, page by page. A task that allocates the same for each of its blocks of rows waits for
+    that. At the end the setting is as it was, and what is free goes back to the system.
+    """
+    library = _gnu()
+    if library is None or _TRIM[0] not in os.environ:
+        yield
+        return
+    with _Keeping.lock:
+        _Keeping.count += 1
+        library.mallopt(_TRIM[1], _ALL)
+        library.mallopt(_MMAP[1], _MOST_KEPT)
+    try:
+        yield
+    finally:
+        with _Keeping.lock:
+            _Keeping.count -= 1
+            if not _Keeping.count:
+                for name, parameter, usual in (_TRIM, _MMAP):
+                    given = os.environ.get(name, "")
+                    library.mallopt(parameter, int(given) if given.isdigit() else usual)
+                library.malloc_trim(0)
+
+
+@cache
+def _gnu() -> Any:
+    """The C library, if it is GNU's."""
+    if not sys.platform.startswith("linux"):
+        return None
+    library = ctypes.CDLL(None)
+    return library if hasattr(library, "mallopt") and hasattr(library, "malloc_trim") else None

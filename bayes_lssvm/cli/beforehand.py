@@ -82,7 +82,8 @@ def too_much_for_a_table(path: str) -> bool:
 def say_cost(args: argparse.Namespace, n: float, classes: int, *, about: bool = False) -> None:
     """Rows, landmarks, time and memory in a note, beside those of an exact fit."""
     m = args.landmarks or LANDMARKS
-    own = fixed_size_cost(n, m, matrices=classes if classes > 2 and args.coding in (None, "ovo") else 1)
+    matrices = classes if classes > 2 and args.coding in (None, "ovo") else 1
+    own = fixed_size_cost(n, m, matrices=matrices, scales=args.kernel == "auto" and args.refine)
     all_rows = exact_cost([int(n)], 1)
     rows = f"About {float(f'{n:.1e}'):.0f}" if about else f"{n:.0f}"
     say(

@@ -16,7 +16,7 @@ from ..base.text import InputError
 from ..estimators.choice import check_criterion
 from ..estimators.classifier import BayesianLSSVC
 from ..estimators.comparing import compare
-from ..estimators.fixed_size import FixedSizeLSSVC, FixedSizeLSSVR
+from ..estimators.fixed_size import AUTO, FixedSizeLSSVC, FixedSizeLSSVR
 from ..estimators.regressor import BayesianLSSVR
 from ..files import save
 from ..kernels import as_kernel
@@ -156,7 +156,7 @@ def run_compare(args: argparse.Namespace) -> None:
 
 
 def _estimator(args: argparse.Namespace, training: Training) -> Model:
-    kernel, given = parse_kernel(args.kernel, len(training.inputs))
+    kernel, given = parse_kernel("rbf" if args.kernel == AUTO else args.kernel, len(training.inputs))
     if given and args.refine:
         say("note", "the kernel parameters given are where the search starts; --no-refine uses them unchanged.")
     common: dict[str, Any] = {"refine": args.refine, "occam": args.occam, "random_state": args.seed}

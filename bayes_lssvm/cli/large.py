@@ -12,7 +12,7 @@ import numpy as np
 from .._version import __version__
 from ..base.text import InputError, listed, quoted
 from ..base.typing import AnyArray
-from ..estimators.fixed_size import FORMS, FixedSizeLSSVC, FixedSizeLSSVR
+from ..estimators.fixed_size import AUTO, FORMS, FixedSizeLSSVC, FixedSizeLSSVR
 from ..fixed_size.blocks import Shard, of_files, row_count
 from .beforehand import LANDMARKS, say_cost
 from .grammar import class_prior_from, parse_kernel
@@ -94,7 +94,7 @@ def _estimator(args: argparse.Namespace, task: str, d: int, classes: list[Any]) 
                 "the evidence with the default prior, and probabilities calibrated on left-out rows "
                 f"(--moderation {' or '.join(FORMS[1:])}). --exact keeps all rows."
             )
-    kernel, _ = parse_kernel(args.kernel, d)
+    kernel = AUTO if args.kernel == AUTO else parse_kernel(args.kernel, d)[0]
     common = {"n_landmarks": args.landmarks or LANDMARKS, "refine": args.refine, "random_state": args.seed}
     if task == "classification":
         several = {name: getattr(args, name) for name in ("coding", "decoding") if getattr(args, name) is not None}

@@ -327,7 +327,12 @@ def _add_weights(parser: argparse.ArgumentParser) -> None:
 
 def _add_fit(parser: argparse.ArgumentParser) -> None:
     _add_training(parser, many=True)
-    parser.add_argument("--kernel", default="rbf", help="name, optionally with parameters; see below (default rbf)")
+    parser.add_argument(
+        "--kernel",
+        default="auto",
+        help="name, optionally with parameters; see below. By default rbf, and with landmarks a scale for each input "
+        "where the evidence asks for them",
+    )
     parser.add_argument(
         "--criterion",
         choices=CRITERIA,

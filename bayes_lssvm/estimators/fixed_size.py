@@ -20,8 +20,9 @@ from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
 from ..base.weights import check_weights
 from ..fixed_size.blocks import ROWS, of_arrays, of_reader
+from ..fixed_size.complete import CompletePosterior, CompleteTask, complete_tasks
 from ..fixed_size.convergence import Convergence, convergence
-from ..fixed_size.design import Design, Settings, design, priors_of, shares
+from ..fixed_size.design import Design, Settings, design
 from ..fixed_size.features import ExplicitMap, FeatureMap, NystromMap, in_blocks
 from ..fixed_size.landmarks import check_landmarks
 from ..fixed_size.logistic import LogisticPart, fit_logistic
@@ -29,11 +30,13 @@ from ..fixed_size.mixture import Mixture, Node
 from ..fixed_size.objective import posteriors_of, tasks_of
 from ..fixed_size.passes import Encoding, Local, OnDask, Runner, TakeALook, merge_looks
 from ..fixed_size.posterior import FixedSizePosterior
+from ..fixed_size.priors import priors_of, shares
 from ..fixed_size.sample import Look
 from ..fixed_size.statistics import Statistics
 from ..kernels import Kernel, as_kernel, kernel_from_dict
 from ..levels.level3 import DEFAULT_PRIOR_SD, HasLevel3, Level3, evaluate
 from ..levels.logistic_map import JointMap, LogisticMap
+from ..linalg.reduction import Reduction
 from ..multiclass.codings import code_book
 from ..press.conformal import rank_among
 from ..priors import HyperPrior, LogPrior, as_hyper_prior
@@ -44,6 +47,8 @@ from .state import Saved, surface_state
 FORMS = ("auto", "loo", "logistic")
 """Of class probabilities."""
 MAPS = "logistic/maps"
+AUTO = "auto"
+"""The kernel that has one width, or a scale for each input where the evidence asks for them."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,7 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
     mixture_: Mixture | None
     members_: list[Any]
     posteriors_: list[tuple[tuple[int, ...], FixedSizePosterior]]
+    _complete: list[CompletePosterior]
     kernel_: Kernel
     provenance_: dict[str, Any]
     kernel: Kernel | str
@@ -174,7 +180,8 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
         check_landmarks(self.landmarks, self.n_landmarks, d)
         if look.n < MIN_POINTS:
             raise ValueError(f"At least {MIN_POINTS} rows are needed, got {look.n}.")
-        kernel = as_kernel(self.kernel, d)
+        auto = isinstance(self.kernel, str) and self.kernel.lower() == AUTO
+        kernel = as_kernel("rbf" if auto else self.kernel, d)
         self._forget()
         self.n_features_in_ = d
         if names is not None:
@@ -190,7 +197,8 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
                 BayesLSSVMWarning,
             )
         settings = Settings(
-            *(kernel, self.landmarks, n_landmarks, self.refine, self.polish, given, self.random_state, self.integrate)
+            *(kernel, self.landmarks, n_landmarks, self.refine, self.polish, given, self.random_state, self.integrate),
+            scales=auto and _fits_scales(given, d),
         )
         self.low_rank_ = design(settings, runner, look, encoding, code)
         self._publish(runner)
@@ -230,22 +238,39 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
         given = None if self.prior is None else _as_prior(self.prior)
         priors = priors_of(given, self.kernel_, self.n_features_in_, statistics, code)
         members: dict[int, FixedSizeMember] = {}
-        self.posteriors_ = []
+        self.posteriors_, self._complete = [], []
+        exact = {own.bits: own for own in self._exact_tasks()}
         for task in tasks_of(statistics, code):
-            found = posteriors_of(task, priors)
-            bound = task._replace(reduction=task.reduction.bounded(*statistics.lack()))
-            lower = posteriors_of(bound, priors)
+            own = exact.get(task.bits)
+            reductions: list[Reduction]
+            if own is None:
+                found = posteriors_of(task, priors)
+                lower = posteriors_of(task._replace(reduction=task.reduction.bounded(*statistics.lack())), priors)
+                reductions = [task.reduction.alone(k) for k in range(len(task.bits))]
+            else:
+                found = lower = own.posteriors(priors)
+                reductions = list(own.spectra)
             mu = np.array([each.level2.mu for each in found])
             zeta = np.array([each.level2.zeta for each in found])
             self.posteriors_.append((task.bits, FixedSizePosterior.of(task, mu, zeta)))
+            if own is not None:
+                self._complete.append(own.posterior(mu, zeta))
             for k, bit in enumerate(task.bits):
-                level3 = evaluate(task.reduction.alone(k), prior_sd=DEFAULT_PRIOR_SD, level2=found[k].level2)
+                level3 = evaluate(reductions[k], prior_sd=DEFAULT_PRIOR_SD, level2=found[k].level2)
                 members[bit] = FixedSizeMember(level3, found[k].log_evidence, lower[k].log_evidence)
         self.members_ = [members[bit] for bit in sorted(members)]
         self.log_evidence_ = float(sum(member.log_evidence_ for member in self.members_))
         self.log_evidence_lower_ = float(sum(member.log_evidence_lower_ for member in self.members_))
         self._priors = priors
         self.mixture_ = Mixture.of(design.nodes, code, priors) if design.nodes else None
+
+    def _exact_tasks(self) -> list[CompleteTask]:
+        """The tasks by the kernel matrix itself, where every row is a landmark."""
+        design, look = self.low_rank_, self.low_rank_.look
+        if not design.complete:
+            return []
+        inputs, targets = design.encoding(look.X, look.y, "the sample")
+        return complete_tasks(self.kernel_, inputs, targets, design.code, look.own_weights)
 
     def _rows_of(self, statistics: Statistics) -> Array:
         """For how many rows those of each class count: Σw where weights are whole numbers, else their number."""
@@ -292,8 +317,19 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
                 part = slice(start, start + ROWS)
                 z[part], variance[part] = self.mixture_.moments(inputs[part])
             return z, variance
+        if self._complete:
+            return self._complete_moments(inputs)
         for rows, phi in in_blocks(self.low_rank_.features, inputs):
             z[rows], variance[rows] = self._moments_of(phi, self.kernel_.diag(inputs[rows]))
+        return z, variance
+
+    def _complete_moments(self, inputs: Array) -> tuple[Array, Array]:
+        """The moments at standardised inputs of shape (n, d) by support values."""
+        shape = (len(inputs), len(self.members_))
+        z, variance = np.empty(shape), np.empty(shape)
+        for own in self._complete:
+            bits = list(own.task.bits)
+            z[:, bits], variance[:, bits] = own.moments(inputs)
         return z, variance
 
     def _moments_of(self, phi: Array, diagonal: Array) -> tuple[Array, Array]:
@@ -315,6 +351,7 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
             "n_seen": look.n,
             "mass": look.mass,
             "whole": look.whole,
+            "complete": design.complete,
         }
         arrays = {"sample": look.X, "sample_hashes": look.order.view(np.int64), "sample_weights": look.weights}
         if isinstance(design.features, NystromMap):
@@ -371,7 +408,10 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
         nodes = tuple(
             _node(features, state.below(f"node{k}/", own), d) for k, own in enumerate(header.get("nodes", []))
         )
-        self.low_rank_ = Design(features, encoding, code, statistics, look, int(header["n_passes"]), nodes)
+        passes, complete = int(header["n_passes"]), bool(header.get("complete", False))  # absent from older files
+        if complete and look.n != len(look.X):
+            raise ValueError("every row is said to be a landmark, but the sample does not hold all rows")
+        self.low_rank_ = Design(features, encoding, code, statistics, look, passes, nodes, complete)
         self._publish(known=state)
 
 
@@ -397,6 +437,11 @@ def _as_prior(prior: Any) -> HyperPrior:
     if not isinstance(prior, HyperPrior | LogPrior):
         raise ValueError(f"prior must be None for the default, or an object of bayes_lssvm.priors; got {prior!r}.")
     return as_hyper_prior(prior)
+
+
+def _fits_scales(prior: HyperPrior | None, d: int) -> bool:
+    """Whether a prior that was given has a component for each of d scales, or one for any parameter."""
+    return prior is None or not isinstance(prior.kernel, tuple) or len(prior.kernel) == d
 
 
 def _partitions(X: Any, y: Any, weights: Any = None) -> list[tuple[Any, ...]]:
@@ -500,7 +545,7 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
 
     def __init__(
         self,
-        kernel: Kernel | str = "rbf",
+        kernel: Kernel | str = AUTO,
         *,
         n_landmarks: int = 500,
         landmarks: Any = "rpcholesky",
@@ -597,14 +642,18 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         z, variance = np.empty(y.shape), np.empty(y.shape)
         if self.mixture_ is not None:
             z, variance = self.mixture_.moments(inputs, y, look.weights, whole=look.whole)
+        elif self._complete:
+            for own in self._complete:
+                places = np.ix_(own.task.rows, np.array(own.task.bits))
+                z[places], variance[places] = own.left_out_moments(whole=look.whole)
         else:
             for rows, phi in in_blocks(design.features, inputs):
                 diagonal = self.kernel_.diag(inputs[rows])
                 for bits, posterior in self.posteriors_:
-                    own = y[rows][:, list(bits)]
-                    part = np.flatnonzero((own != 0).any(axis=1))
+                    signs = y[rows][:, list(bits)]
+                    part = np.flatnonzero((signs != 0).any(axis=1))
                     w = look.weights[rows][part]
-                    found = posterior.left_out_moments(phi[part], diagonal[part], own[part], w, whole=look.whole)
+                    found = posterior.left_out_moments(phi[part], diagonal[part], signs[part], w, whole=look.whole)
                     places = np.ix_(np.arange(len(y))[rows][part], np.array(bits))
                     z[places], variance[places] = found
         frequencies, counted = shares(design.statistics.masses, code), self._rows_of(design.statistics)
@@ -644,10 +693,12 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
         """z_MP and σ_z² of all bits and the log odds of the logistic part, each of shape (n, L)."""
         inputs, found = self._new_inputs(X), []
         for rows, phi in in_blocks(self.low_rank_.features, inputs):
-            if self.mixture_ is None:
-                own = self._moments_of(phi, self.kernel_.diag(inputs[rows]))
-            else:
+            if self.mixture_ is not None:
                 own = self.mixture_.moments(inputs[rows])
+            elif self._complete:
+                own = self._complete_moments(inputs[rows])
+            else:
+                own = self._moments_of(phi, self.kernel_.diag(inputs[rows]))
             found.append((*own, part(phi)))
         if not found:
             return (np.empty((0, len(self.members_))),) * 3
@@ -701,7 +752,7 @@ class FixedSizeLSSVR(RegressorMixin, FixedSizeLSSVM):  # type: ignore[misc]
 
     def __init__(
         self,
-        kernel: Kernel | str = "rbf",
+        kernel: Kernel | str = AUTO,
         *,
         n_landmarks: int = 500,
         landmarks: Any = "rpcholesky",
@@ -759,6 +810,8 @@ class FixedSizeLSSVR(RegressorMixin, FixedSizeLSSVM):  # type: ignore[misc]
         y = y[:, None]
         if self.mixture_ is not None:
             z, variance = self.mixture_.moments(inputs, y, weights)
+        elif self._complete:
+            z, variance = self._complete[0].left_out_moments(whole=False)
         else:
             z, variance = np.empty_like(y), np.empty_like(y)
             for rows, phi in in_blocks(design.features, inputs):

@@ -1,41 +1,44 @@
 """The design of a model of fixed size: a look, landmarks, a kernel from a subset, polished on all rows, the sums.
 
-The kernel's parameters are first those of the exact evidence on at most a thousand rows. They drift as rows are added,
-so the low-rank evidence of all rows is climbed from there, a pass for its value and one for its gradient a step. The
-plain evidence is climbed and not its lower bound, which draws towards wide kernels where landmarks are few.
+The kernel's parameters are first those of the exact evidence on at most a thousand rows. A scale for each input may
+then take the place of one width (`scales`). They drift as rows are added, so the low-rank evidence of all rows is
+climbed from there, a pass for its value and one for its gradient a step. The plain evidence is climbed and not its
+lower bound, which draws towards wide kernels where landmarks are few.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.standardisation import Standardiser
 from ..base.typing import AnyArray, Array
-from ..kernels import Kernel
-from ..levels.default_prior import default_prior, prior_of_labels, prior_of_targets
+from ..kernels import RBF, Kernel
+from ..levels.default_prior import default_prior
 from ..levels.objective import Objective
 from ..multiclass.criterion import WithPriors
 from ..multiclass.objective import SharedObjective
 from ..multiclass.search import refine_shared
 from ..multiclass.tasks import tasks_of as exact_tasks_of
 from ..priors import HyperPrior
-from ..search.polish import polish
+from ..search.polish import Polished, inverse_curvature, quasi_newton
 from ..search.refinement import refine_objective
 from ..search.starts import spread_subset
-from .blocks import of_arrays
+from .evidence import RowsEvidence
 from .features import ExplicitMap, FeatureMap, NystromMap
 from .landmarks import choose_landmarks
 from .mixture import Mixture, Node, lay_nodes
-from .objective import derivatives, landmark_gradient, posteriors_of, tasks_of
-from .passes import Collect, Differentiate, Encoding, Local, Runner
+from .passes import Collect, Encoding, Runner
+from .priors import priors_of
 from .sample import Look
+from .scales import BITS, LANDMARKS, ROWS, Scales, may_have_scales, scales
 from .statistics import Statistics
 
 SUBSET = 1000  # rows on which the kernel is searched first
 _PROMISE, _PROMISE_A_ROW = 0.05, 1e-6  # nats that a further step on all rows must promise, for each bit
+_MANY = 4  # times the rows that stand for all
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class Settings:
     seed : int
     integrate : bool
         Whether to integrate μ, ζ and the kernel's parameter out.
+    scales : bool
+        Whether a scale for each input may take the place of the kernel's one width.
     """
 
     kernel: Kernel
@@ -65,6 +70,7 @@ class Settings:
     prior: HyperPrior | None
     seed: int
     integrate: bool = False
+    scales: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,8 @@ class Design:
         Passes over the rows, the look included.
     nodes : tuple of Node
         The kernels that are mixed, where hyperparameters are integrated out.
+    complete : bool
+        Whether every row is a landmark, so that the model is the exact one.
     """
 
     features: FeatureMap
@@ -92,6 +100,7 @@ class Design:
     look: Look
     n_passes: int
     nodes: tuple[Node, ...] = ()
+    complete: bool = False
 
     def with_rows(self, runner: Runner, look: Look) -> Design:
         """The design after more rows, landmarks, kernels and scales held."""
@@ -101,59 +110,68 @@ class Design:
             return before.merge(runner(work, Statistics.merge, "statistics"))
 
         nodes = tuple(node._replace(statistics=more(node.features, node.statistics)) for node in self.nodes)
-        return replace(self, statistics=more(self.features, self.statistics), look=self.look.merge(look), nodes=nodes)
+        statistics = more(self.features, self.statistics)
+        return replace(self, statistics=statistics, look=self.look.merge(look), nodes=nodes, complete=False)
 
 
-def shares(counts: Array, code: Array) -> Array:
-    """Share of +1 among the rows of each bit, by their number or their weights."""
-    return np.asarray((code > 0).T @ counts / ((code != 0).T @ counts))
+class _Sample(NamedTuple):
+    """The rows that stand for all: standardised inputs, numbers of classes or real targets, and weights if any."""
 
+    X: Array
+    y: AnyArray
+    weights: Array | None
 
-def priors_of(
-    given: HyperPrior | None, kernel: Kernel, d: int, statistics: Statistics, code: Array | None
-) -> list[HyperPrior]:
-    """The prior of each bit."""
-    width = np.empty((0, d))
-    if code is None:
-        mass = float(statistics.masses.sum())
-        variance = statistics.target_square / mass - (statistics.target_sum / mass) ** 2
-        return [given or prior_of_targets(kernel, width, variance)]
-    return [given or prior_of_labels(kernel, width, float(p)) for p in shares(statistics.masses, code)]
+    def at(self, rows: AnyArray | slice) -> _Sample:
+        """Some of them."""
+        return _Sample(self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows])
+
+    def first(self, size: int) -> _Sample:
+        """The first of them: their order is as good as random."""
+        return self.at(slice(size))
 
 
 def design(settings: Settings, runner: Runner, look: Look, encoding: Encoding, code: Array | None) -> Design:
     """Landmarks, kernel and sums for rows that have been looked at."""
-    inputs, targets = encoding(look.X, look.y, "the sample")
-    d, kernel = inputs.shape[1], settings.kernel
+    sample = _Sample(*encoding(look.X, look.y, "the sample"), look.own_weights)
+    d, kernel = sample.X.shape[1], settings.kernel
     by_class = code is not None and bool((code == 0).any())
     passes = 1
     searched = settings.refine and kernel.log_params.size > 0
     if searched:
-        kernel = _searched(settings, kernel, inputs, targets, code, look.own_weights)
+        kernel = _searched(settings, kernel, sample, code)
     explicit = ExplicitMap.of(kernel, d)
     if explicit is not None and explicit.size <= max(settings.n_landmarks, d + 1):
         statistics = runner(work := Collect(explicit, encoding, by_class), Statistics.merge, "statistics", work.key)
         alone = (Node(explicit, statistics, 0.0),) if settings.integrate else ()
         return Design(explicit, encoding, code, statistics, look, passes + 1, alone)
-    if isinstance(settings.rule, str):
-        Z = choose_landmarks(settings.rule, kernel, inputs, settings.n_landmarks, settings.seed)
-    else:
-        Z = encoding.standardiser(np.asarray(settings.rule, dtype=float))
-    evidence = _Evidence(settings, runner, encoding, code, Z, by_class)
+
+    def landmarks(for_kernel: Kernel) -> Array:
+        if not isinstance(settings.rule, str):
+            return encoding.standardiser(np.asarray(settings.rule, dtype=float))
+        return choose_landmarks(settings.rule, for_kernel, sample.X, settings.n_landmarks, settings.seed)
+
+    evidence = RowsEvidence(settings.prior, runner, encoding, code, landmarks(kernel))
+    inverse = None
+    if settings.scales and searched and may_have_scales(look.n, d):
+        found = _with_scales(evidence, kernel, sample, look.n, landmarks)
+        if found is not None:
+            kernel, inverse = found
+            evidence = RowsEvidence(settings.prior, runner, encoding, code, landmarks(kernel))
     if searched and settings.polish and look.n > SUBSET:
-        kernel = _polished(evidence, kernel, inputs, targets, look)
+        kernel = _polished(evidence, kernel, sample, look.n, inverse)
         passes += evidence.n_passes
-    features = NystromMap.of(kernel, Z)
+    features = NystromMap.of(kernel, evidence.Z)
     statistics = evidence.statistics(features)
     nodes: tuple[Node, ...] = ()
     if settings.integrate:
         before = evidence.n_passes
-        nodes = _mixed(evidence, Node(features, statistics, 0.0), inputs, searched)
+        nodes = _mixed(evidence, Node(features, statistics, 0.0), sample.X, searched)
         passes += evidence.n_passes - before
-    return Design(features, encoding, code, statistics, look, passes + 1, nodes)
+    complete = isinstance(settings.rule, str) and look.n <= min(settings.n_landmarks, len(look.X))
+    return Design(features, encoding, code, statistics, look, passes + 1, nodes, complete)
 
 
-def _mixed(evidence: _Evidence, middle: Node, inputs: Array, searched: bool) -> tuple[Node, ...]:
+def _mixed(evidence: RowsEvidence, middle: Node, inputs: Array, searched: bool) -> tuple[Node, ...]:
     """The kernels over which predictions are averaged; the one of the design alone, where its parameters are held."""
     kernel = middle.features.kernel
     if not searched or kernel.log_params.size != 1:
@@ -169,20 +187,17 @@ def _mixed(evidence: _Evidence, middle: Node, inputs: Array, searched: bool) -> 
 
     def log_integrand(node: Node) -> float:
         own = node.features.kernel
-        priors = priors_of(evidence.settings.prior, own, inputs.shape[1], node.statistics, evidence.code)
+        priors = priors_of(evidence.given, own, inputs.shape[1], node.statistics, evidence.code)
         return Mixture.of((node,), evidence.code, priors).log_evidence
 
     low, high = kernel.log_bounds(inputs)[0]
     return lay_nodes(at, log_integrand, centre, (float(low), float(high)))
 
 
-def _searched(
-    settings: Settings, kernel: Kernel, inputs: Array, targets: AnyArray, code: Array | None, weights: Array | None
-) -> Kernel:
+def _searched(settings: Settings, kernel: Kernel, sample: _Sample, code: Array | None) -> Kernel:
     """The kernel of the largest exact evidence on a subset of the rows."""
     rng = np.random.default_rng([settings.seed, 2])
-    rows = spread_subset(targets, SUBSET, rng) if len(inputs) > SUBSET else np.arange(len(inputs))
-    X, t, w = inputs[rows], targets[rows], None if weights is None else weights[rows]
+    X, t, w = sample.at(spread_subset(sample.y, SUBSET, rng)) if len(sample.X) > SUBSET else sample
     if code is None or code.shape[1] == 1:
         y = np.asarray(t, dtype=float) if code is None else code[t, 0]
         prior = settings.prior or default_prior(kernel, X, y, classes=code is not None, weights=w)
@@ -192,56 +207,67 @@ def _searched(
     return refine_shared(kernel, objective, t, code, settings.seed).kernel
 
 
-class _Evidence:
-    """The low-rank evidence of all rows with landmarks Z, and the passes that it took."""
-
-    def __init__(
-        self, settings: Settings, runner: Runner, encoding: Encoding, code: Array | None, Z: Array, by_class: bool
-    ) -> None:
-        self.settings, self.runner, self.encoding = settings, runner, encoding
-        self.code, self.Z, self.by_class, self.n_passes = code, Z, by_class, 0
-
-    def statistics(self, features: NystromMap) -> Statistics:
-        """A pass."""
-        work = Collect(features, self.encoding, self.by_class)
-        self.n_passes += 1
-        return self.runner(work, Statistics.merge, "statistics", work.key)
-
-    def __call__(self, kernel: Kernel) -> tuple[float, Array]:
-        """Value and gradient in the kernel's log parameters, a pass each."""
-        features = NystromMap.of(kernel, self.Z)
-        statistics = self.statistics(features)
-        priors = priors_of(self.settings.prior, kernel, self.Z.shape[1], statistics, self.code)
-        own = priors[0].components(len(kernel.log_params))[2:]
-        value = sum(float(part.log_density(x)) for part, x in zip(own, kernel.log_params, strict=True))
-        slope = np.array([float(part.gradient(x)) for part, x in zip(own, kernel.log_params, strict=True)])
-        rows, outer = [], np.zeros((features.size, features.size))
-        for task in tasks_of(statistics, self.code):
-            found = posteriors_of(task, priors)
-            value += sum(each.log_evidence for each in found)
-            row, share = derivatives(task, found, priors, features)
-            rows.append(row)
-            outer += share
-        self.n_passes += 1
-        over_rows = self.runner(Differentiate(features, self.encoding, rows), np.add, "gradient")
-        return value, slope + over_rows + landmark_gradient(features, outer)
+def _told(code: Array | None, targets: AnyArray) -> Array | None:
+    """The bits of a code of which these rows show both sides."""
+    if code is None:
+        return None
+    seen = np.bincount(targets, minlength=len(code)) > 0
+    return code[:, (code[seen] > 0).any(axis=0) & (code[seen] < 0).any(axis=0)]
 
 
-def _polished(evidence: _Evidence, kernel: Kernel, inputs: Array, targets: AnyArray, look: Look) -> Kernel:
-    """The kernel at the maximum of the low-rank evidence of all rows, from that of a subset."""
-    rows = inputs[: 2 * SUBSET], targets[: 2 * SUBSET]  # the order of the sample is as good as random
-    weights = None if look.own_weights is None else look.weights[: 2 * SUBSET]
-    encoding = Encoding(Standardiser.identity(inputs.shape[1]), evidence.encoding.classes)
-    labels = rows[1] if encoding.classes is None else encoding.classes[rows[1]]
-    subset = Local(of_arrays(rows[0], labels, weights))
-    small = _Evidence(evidence.settings, subset, encoding, evidence.code, evidence.Z, evidence.by_class)
-    bits = 1 if evidence.code is None else evidence.code.shape[1]
-    end = polish(
-        lambda x: evidence(kernel.with_log_params(x)),
-        lambda x: small(kernel.with_log_params(x)),
-        len(rows[0]) / look.n,
-        kernel.log_params,
-        kernel.log_bounds(inputs),
-        (_PROMISE + _PROMISE_A_ROW * look.n) * bits,
+def _with_scales(
+    evidence: RowsEvidence,
+    width: Kernel,
+    sample: _Sample,
+    n: int,
+    landmarks: Callable[[Kernel], Array],
+) -> Scales | None:
+    """Scales in the place of one width, where the rows that stand for all ask for them."""
+    assert isinstance(width, RBF)
+    few = sample.first(ROWS)
+    told = _told(evidence.code, few.y)
+    if told is not None:
+        told = told[:, np.unique(np.linspace(0, told.shape[1] - 1, BITS).round().astype(int))]
+
+    def of_sample(kernel: Kernel) -> float:
+        return evidence.on(*sample, evidence.code, landmarks(kernel)).of_data(kernel)
+
+    return scales(
+        width,
+        evidence.on(*few, told, evidence.Z[:LANDMARKS]),
+        len(few.X),
+        of_sample,
+        len(sample.X),
+        n,
+        evidence.bits,
+        lambda kernel: kernel.log_bounds(sample.X),
     )
-    return kernel if end is None else kernel.with_log_params(end.position)
+
+
+def _polished(evidence: RowsEvidence, kernel: Kernel, sample: _Sample, n: int, inverse: Array | None = None) -> Kernel:
+    """The kernel at the maximum of the low-rank evidence of all rows, from one near it.
+
+    The way begins with the inverse curvature for all rows that is given, or with that of a subset. With many more rows
+    than stand for all it leads by way of these, where a step takes no pass.
+    """
+    bounds, nats = kernel.log_bounds(sample.X), evidence.bits * (1 if inverse is None else kernel.log_params.size)
+
+    def climbed(rows: RowsEvidence, count: int, start: Array, inverse: Array) -> Polished:
+        promise = (_PROMISE + _PROMISE_A_ROW * count) * nats
+        return quasi_newton(lambda x: rows(kernel.with_log_params(x)), start, inverse, bounds, promise)
+
+    start = kernel.log_params
+    try:
+        if inverse is None:
+            few = sample.first(2 * SUBSET)
+            small = evidence.on(*few, _told(evidence.code, few.y))
+            share = len(few.X) / n * small.bits / evidence.bits
+            inverse = share * inverse_curvature(lambda x: small(kernel.with_log_params(x)), start, bounds)
+        elif n > _MANY * len(sample.X):
+            share = len(sample.X) / n
+            end = climbed(evidence.on(*sample, evidence.code), len(sample.X), start, inverse / share)
+            start, inverse = end.position, share * end.inverse
+        end = climbed(evidence, n, start, inverse)
+    except np.linalg.LinAlgError:  # a step went too far for the matrix
+        return kernel
+    return kernel.with_log_params(end.position)

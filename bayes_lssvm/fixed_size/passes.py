@@ -19,6 +19,7 @@ import numpy as np
 
 from ..base.archive import ModelFileError, open_state, write_state
 from ..base.errors import BayesLSSVMWarning, warn
+from ..base.memory import freed_memory_kept
 from ..base.progress import tqdm
 from ..base.standardisation import Standardiser
 from ..base.threads import at_most
@@ -278,7 +279,7 @@ class OnDask:
 
 def _on_part(work: Callable[[Shard], Found], folder: Path | None, key: str, part: Any) -> Found:
     """The work on a part that has come to this worker, by one BLAS thread: other parts are at work beside it."""
-    with at_most(1):
+    with at_most(1), freed_memory_kept():
         if isinstance(part, Shard):
             return kept(work, part, folder, key)
         name, *columns = part

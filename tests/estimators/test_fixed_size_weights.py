@@ -10,7 +10,7 @@ from bayes_lssvm import BayesianLSSVC, BayesianLSSVR, FixedSizeLSSVC, FixedSizeL
 from bayes_lssvm.base.standardisation import Standardiser
 from bayes_lssvm.estimators.left_out import left_out_targets
 from bayes_lssvm.fixed_size.blocks import of_arrays, of_files
-from bayes_lssvm.fixed_size.design import Settings, _Evidence
+from bayes_lssvm.fixed_size.evidence import RowsEvidence
 from bayes_lssvm.fixed_size.passes import Encoding, Local
 from bayes_lssvm.kernels import RBF
 
@@ -98,9 +98,8 @@ def test_the_gradient_of_the_weighted_evidence(classes):
     """Against differences, as the exact evidence's is."""
     X, y, w, _ = waves(classes)
     code = np.array([[1.0, 1.0, 0.0], [-1.0, 0.0, 1.0], [0.0, -1.0, -1.0]]) if classes else None
-    settings = Settings(RBF(1.0), X[:10], 10, True, True, None, 0)
     encoding = Encoding(Standardiser.identity(2), np.arange(3) if classes else None)
-    evidence = _Evidence(settings, Local(of_arrays(X, y, w)), encoding, code, X[:10], bool(classes))
+    evidence = RowsEvidence(None, Local(of_arrays(X, y, w)), encoding, code, X[:10])
     at, h = np.log(1.2), 1e-5
     values = [evidence(RBF(float(np.exp(at + step))))[0] for step in (-h, h)]
     assert evidence(RBF(1.2))[1][0] == pytest.approx((values[1] - values[0]) / (2.0 * h), rel=1e-5)
