@@ -55,6 +55,14 @@ def test_projected_inverse_is_the_block_of_the_bordered_inverse(noise):
     np.testing.assert_allclose(projected_inverse(K, noise, bias=False), np.linalg.inv(shifted(noise)), atol=1e-10)
 
 
+@every_noise
+def test_single_precision_stays_single(noise):
+    parts, exact = ProjectedInverse.in_place(np.array(K, np.float32, order="F"), noise), ProjectedInverse.of(K, noise)
+    assert parts.C.dtype == np.float32
+    assert parts.log_det == pytest.approx(exact.log_det, abs=1e-4)
+    np.testing.assert_allclose(np.tril(parts.lower()), np.tril(exact.lower()), rtol=0, atol=1e-3)
+
+
 def test_with_equal_noise_it_is_the_inverse_of_the_centred_matrix():
     centring, s = np.eye(N) - 1.0 / N, 0.07
     expected = centring @ np.linalg.inv(centring @ K @ centring + s * np.eye(N)) @ centring
