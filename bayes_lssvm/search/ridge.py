@@ -41,6 +41,7 @@ _UNKNOWN_SLOPE, _OTHER_POINTS, _OFF_RIDGE, _TURNING = 0.5, 0.1, 0.3, 0.25
 _SURE = 2.0  # standard errors
 _NEAR = 0.1  # a step to where the exact slope is of use
 _ROUGH = 0.3  # the share of an error of log θ that is small enough, that single precision may have
+_LEVEL = 1e-12  # nats: a ridge without curvature
 _MOST = 8
 
 
@@ -169,7 +170,7 @@ def follow_ridge(
         if count == 1 and bend is not None:
             bend = bend.at(here.precision, growth**_GROWTH)
         elif count > 1:
-            fresh, stale = _doubts(looks[-2], looks[-1], doubt, 1.0 if bend is None else abs(bend.along))
+            fresh, stale = _doubts(looks[-2], looks[-1], doubt, 1.0 if bend is None else max(abs(bend.along), _LEVEL))
             if bend is None or fresh < stale or stale > 1.0:
                 bend = _bend(looks[-2], looks[-1])
             doubt = min(fresh, stale, 1.0)
