@@ -32,7 +32,7 @@ from scipy.linalg import blas
 
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, Matrices, check_positive_semidefinite
-from ..linalg.blas import mirror_lower, product, square, squared_norm, trace_of_product
+from ..linalg.blas import mirror_lower, multiple_of_identity, product, square, squared_norm, trace_of_product
 from ..linalg.factor import ProjectedInverse
 from ..linalg.reduction import LocalReduction, log_constant
 from ..linalg.spectrum import TridiagonalReduction
@@ -139,14 +139,19 @@ class Objective:
             self._kept[family] = kernel.on(self.X)
         return self._kept[family]
 
+    @cached_property
+    def _bare(self) -> dict[float, tuple[TridiagonalReduction, Level2Posterior]]:
+        """Level 2 of kernels so narrow that their matrix is a multiple of the identity, by that multiple."""
+        return {}
+
     def evaluate(self, kernel: Kernel, *, gradient: bool = False) -> Evaluation:
         """The criterion for one kernel: one tridiagonal reduction, and one Cholesky factor for the gradient."""
         matrices = self._matrices(kernel)
         K = matrices(kernel)
         check_positive_semidefinite(kernel, K)
-        reduction = TridiagonalReduction.from_kernel_matrix(K, self.y, self.weights)
         if self.prior is not None:
-            return self._with_prior(self.prior, kernel, K, reduction, gradient)
+            return self._with_prior(self.prior, kernel, K, gradient)
+        reduction = TridiagonalReduction.from_kernel_matrix(K, self.y, self.weights)
         result = optimise(reduction)
         occam = log_occam(result, self.prior_sd)
         value = result.log_evidence + (occam.total if self.occam else 0.0)
@@ -155,12 +160,17 @@ class Objective:
             slope = matrices.contract(kernel, self._derivative_in_kernel_matrix(K, result), K)
         return Evaluation(kernel, value, result, reduction, slope, self.occam and occam.capped)
 
-    def _with_prior(
-        self, prior: HyperPrior, kernel: Kernel, K: Array, reduction: TridiagonalReduction, gradient: bool
-    ) -> Evaluation:
+    def _with_prior(self, prior: HyperPrior, kernel: Kernel, K: Array, gradient: bool) -> Evaluation:
         """Laplace's evidence with the prior of (log μ, log ζ) in it, times that of the kernel's parameters."""
         prior_mu, prior_zeta, *own = prior.components(len(kernel.log_params))
-        found = most_probable(reduction, prior_mu, prior_zeta)
+        bare = multiple_of_identity(K)
+        if bare in self._bare:
+            reduction, found = self._bare[bare]
+        else:
+            reduction = TridiagonalReduction.from_kernel_matrix(K, self.y, self.weights)
+            found = most_probable(reduction, prior_mu, prior_zeta)
+            if bare is not None:
+                self._bare[bare] = reduction, found
         at = list(zip(own, kernel.log_params, strict=True))
         value = found.log_evidence + sum(float(part.log_density(x)) for part, x in at)
         slope = None

@@ -52,6 +52,16 @@ def trace_of_product(R: AnyArray, A: AnyArray) -> float:
     return total
 
 
+def multiple_of_identity(K: Array) -> float | None:
+    """The c of K = cI, where that is K to the last digit; None else, as a rule after a look at the first row."""
+    n, c = len(K), float(K[0, 0])
+    least = np.finfo(float).eps * abs(c)
+    if np.abs(K[0, 1:]).max(initial=0.0) > least or not np.all(np.diagonal(K) == c):
+        return None
+    beside = np.ravel(K, order="K")[1:].reshape(n - 1, n + 1)[:, :-1]
+    return c if np.abs(beside).max(initial=0.0) <= least else None
+
+
 def fortran_copy(K: Array) -> Array:
     """A copy of a symmetric matrix in Fortran order; the transpose is the same matrix and copies without reordering."""
     return np.array(K.T if K.flags.c_contiguous else K, dtype=float, order="F")

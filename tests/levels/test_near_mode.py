@@ -82,6 +82,21 @@ def test_what_single_precision_cannot_tell_is_looked_at_in_double(objective):
     np.testing.assert_array_equal(rough.gradient, exact.gradient)
 
 
+def test_kernels_that_see_no_neighbour_share_level_2():
+    """Only the prior of the width tells them apart; the next objective starts anew."""
+    rng = np.random.default_rng(8)
+    X, y = rng.normal(size=(20, 4)), rng.normal(size=20)
+    objective = Objective(X, y, prior=default_prior(RBF(1.0), X, y, classes=False))
+    narrow = [objective.evaluate(RBF(sigma), gradient=True) for sigma in (0.01, 0.02)]
+    anew = replace(objective).evaluate(RBF(0.02), gradient=True)
+    assert narrow[1].posterior is narrow[0].posterior
+    assert narrow[1].value == anew.value
+    assert narrow[1].gradient == pytest.approx(anew.gradient, abs=1e-12)
+    assert narrow[1].value - narrow[0].value == pytest.approx(
+        float(np.diff(objective.prior.kernel[0].log_density(np.log([0.01, 0.02])))[0]), abs=1e-12
+    )
+
+
 def test_several_parameters_have_a_slope_each(objective):
     kernel = ARD((1.5, 2.0, 4.0))
     several = replace(objective, prior=replace(objective.prior, kernel=(objective.prior.kernel[0],) * 3))
