@@ -100,6 +100,15 @@ class Kernel(ABC):
         """
         return np.array([float(np.einsum("ij,ij->i", W, dK).sum()) for dK in self.gradient(X, Z)])
 
+    def lower_with_slope(self, X: Array, dtype: type[np.floating[Any]] = np.float64) -> tuple[AnyArray, AnyArray]:
+        """K(X, X) and ∂K(X, X)/∂log θ of a kernel with one parameter, for work that uses up the first.
+
+        Both are in Fortran order and of the precision asked for. Only their lower triangles are filled; above, the
+        second is finite.
+        """
+        (dK,) = self.gradient(X)
+        return np.array(self(X).T, dtype, order="F"), np.asarray(dK.T, dtype, order="F")  # symmetric
+
     def slopes_times(self, X: Array, v: Array, K: Array | None = None) -> Array:
         """∂K(X, X)/∂log θ_p v for each parameter, of shape (N, P), for a vector v; K is K(X, X) where it is known."""
         return np.column_stack([np.empty((len(v), 0)), *(dK @ v for dK in self.gradient(X))])

@@ -155,8 +155,9 @@ class DualPosterior:
         C, level = fortran_copy(K), float(K.mean())
         C -= level  # without rounding where K is nearly constant, as it is for wide kernels
         means = C.mean(axis=1) if weights is None else product(C, weights / weights.sum())
-        C -= means[:, None]
-        C -= means[None, :] - weighted_mean(means, weights)
+        # less m_i + m_j − m̄, in the lower triangle, which is what a factor looks at
+        own = means - 0.5 * weighted_mean(means, weights)
+        C = blas.dsyr2(-1.0, own, np.ones(len(own)), lower=1, a=C, overwrite_a=1)
         return cls._from_centred(kernel, X, C, y, level + means, mu, zeta, weights)
 
     @classmethod

@@ -38,7 +38,7 @@ _SHORT = 1e-4  # a step within reach of Newton's method
 _FARTHEST_BACK = np.expm1(-10.0)  # a step in log μ
 _STILL = 1e-9
 _LAST = 1e-5  # a full step of Newton's method, after which its square is left
-_SCANNED = 1e-5  # of a step in log μ, which squares in the next one; Newton's method goes on from the peaks
+_SCANNED = 1e-3  # of a step in log μ, which squares in the next one; Newton's method goes on from the peaks
 _LEAST_CURVATURE = 1e-3  # at an end of the range, where there is no mode
 _THIRD = 1e-3  # step of the differences of a prior's curvature
 
@@ -123,9 +123,20 @@ def _scanned_peaks(reduction: Reduction, priors: Priors) -> tuple[list[_Local], 
     alone = len(tops) == 1
     tops = tops[np.argsort(-values[tops])][:_MOST_PEAKS]
     close = [k for k in tops.tolist() if values[k] > values[tops[0]] - _WORTH_CLIMBING]
-    # a shade below the largest γ, which rounding may put it above
-    starts = [_local(reduction, priors, np.array([u[k], u[k] + min(grid[k], high - 1e-9)])) for k in close]
+    starts = [_local(reduction, priors, _between(grid, u, padded, k)) for k in close]
     return [start for start in starts if start is not None], alone
+
+
+def _between(grid: Array, u: Array, padded: Array, k: int) -> Array:
+    """(log μ, log ζ) at the vertex of the parabola through a peak of the scan and its neighbours."""
+    left, top, right = padded[k : k + 3].tolist()
+    if not np.isfinite(left + right):  # an end of the range; a shade below the largest γ, which rounding may pass
+        return np.array([u[k], u[k] + min(grid[k], grid[-1] - 1e-9)])
+    bend = left - 2.0 * top + right
+    share = 0.5 * (left - right) / bend if bend < 0.0 else 0.0  # of a step
+    log_gamma = float(grid[k] + share * (grid[1] - grid[0]))
+    log_mu = float(np.interp(log_gamma, grid, u))
+    return np.array([log_mu, log_mu + log_gamma])
 
 
 def _best_log_mu(m: int, q1: Array, log_gamma: Array, priors: Priors) -> Array:

@@ -32,7 +32,7 @@ from scipy.linalg import blas
 
 from ..base.typing import AnyArray, Array
 from ..kernels import Kernel, Matrices, check_positive_semidefinite
-from ..linalg.blas import mirror_lower, product, square, squared_norm
+from ..linalg.blas import mirror_lower, multiple_of_identity, product, square, squared_norm, trace_of_product
 from ..linalg.factor import ProjectedInverse
 from ..linalg.reduction import LocalReduction, log_constant
 from ..linalg.spectrum import TridiagonalReduction
@@ -139,14 +139,19 @@ class Objective:
             self._kept[family] = kernel.on(self.X)
         return self._kept[family]
 
+    @cached_property
+    def _bare(self) -> dict[float, tuple[TridiagonalReduction, Level2Posterior]]:
+        """Level 2 of kernels so narrow that their matrix is a multiple of the identity, by that multiple."""
+        return {}
+
     def evaluate(self, kernel: Kernel, *, gradient: bool = False) -> Evaluation:
         """The criterion for one kernel: one tridiagonal reduction, and one Cholesky factor for the gradient."""
         matrices = self._matrices(kernel)
         K = matrices(kernel)
         check_positive_semidefinite(kernel, K)
-        reduction = TridiagonalReduction.from_kernel_matrix(K, self.y, self.weights)
         if self.prior is not None:
-            return self._with_prior(self.prior, kernel, K, reduction, gradient)
+            return self._with_prior(self.prior, kernel, K, gradient)
+        reduction = TridiagonalReduction.from_kernel_matrix(K, self.y, self.weights)
         result = optimise(reduction)
         occam = log_occam(result, self.prior_sd)
         value = result.log_evidence + (occam.total if self.occam else 0.0)
@@ -155,12 +160,17 @@ class Objective:
             slope = matrices.contract(kernel, self._derivative_in_kernel_matrix(K, result), K)
         return Evaluation(kernel, value, result, reduction, slope, self.occam and occam.capped)
 
-    def _with_prior(
-        self, prior: HyperPrior, kernel: Kernel, K: Array, reduction: TridiagonalReduction, gradient: bool
-    ) -> Evaluation:
+    def _with_prior(self, prior: HyperPrior, kernel: Kernel, K: Array, gradient: bool) -> Evaluation:
         """Laplace's evidence with the prior of (log μ, log ζ) in it, times that of the kernel's parameters."""
         prior_mu, prior_zeta, *own = prior.components(len(kernel.log_params))
-        found = most_probable(reduction, prior_mu, prior_zeta)
+        bare = multiple_of_identity(K)
+        if bare in self._bare:
+            reduction, found = self._bare[bare]
+        else:
+            reduction = TridiagonalReduction.from_kernel_matrix(K, self.y, self.weights)
+            found = most_probable(reduction, prior_mu, prior_zeta)
+            if bare is not None:
+                self._bare[bare] = reduction, found
         at = list(zip(own, kernel.log_params, strict=True))
         value = found.log_evidence + sum(float(part.log_density(x)) for part, x in at)
         slope = None
@@ -183,7 +193,7 @@ class Objective:
     def joint(self, kernel: Kernel, log_gamma: float) -> JointEvaluation:
         """Log p(D | γ, θ), μ eliminated, without the Occam factor; every step costs one Cholesky factor."""
         n, s = len(self.y), float(np.exp(-log_gamma))
-        step = self._step(kernel, s)
+        step = self._step(kernel, s, sloped=True)
         value = -0.5 * (step.log_det + (n - 1) * (np.log(2.0 * np.pi * step.q1 / (n - 1)) + 1.0))
         value += log_constant(n, self.weights)
         along_gamma = 0.5 * s * (step.tr1 - (n - 1) * step.q2 / step.q1)
@@ -193,7 +203,7 @@ class Objective:
     def at(self, kernel: Kernel, log_mu: float, log_zeta: float, *, along_kernel: bool = True) -> JointEvaluation:
         """Log p(D | μ, ζ, θ), nothing eliminated, with its gradient in (log μ, log ζ, log θ)."""
         n, mu, s = len(self.y), float(np.exp(log_mu)), float(np.exp(log_mu - log_zeta))
-        step = self._step(kernel, s)
+        step = self._step(kernel, s, sloped=along_kernel)
         value = -0.5 * ((n - 1) * (np.log(2.0 * np.pi) - log_mu) + mu * step.q1 + step.log_det)
         value += log_constant(n, self.weights)
         noise = 0.5 * s * (step.tr1 - mu * step.q2)
@@ -217,23 +227,33 @@ class Objective:
         gradient = np.concatenate([[0.5 * (n - 1 - mu * step.q1) - along_zeta, along_zeta], along_kernel])
         return InformedEvaluation(float(value + log_constant(n, self.weights)), gradient, information)
 
-    def _step(self, kernel: Kernel, s: float) -> _Step:
-        """What one Cholesky factor of Ω + sI tells."""
-        K, w = self._matrices(kernel)(kernel), self.weights
-        inverse = ProjectedInverse.of(K, s if w is None else s / w)
+    def _step(self, kernel: Kernel, s: float, *, sloped: bool = False) -> _Step:
+        """What one Cholesky factor of Ω + sI tells; `sloped` where the slope along the kernel is wanted, and no Ω."""
+        w = self.weights
+        noise = s if w is None else s / w
+        if sloped and kernel.log_params.size == 1 and type(self._matrices(kernel)) is Matrices:
+            K, dK = kernel.lower_with_slope(self.X)
+            inverse = ProjectedInverse.in_place(K, noise)
+        else:
+            K, dK = self._matrices(kernel)(kernel), None
+            inverse = ProjectedInverse.of(K, noise)
         alpha, q1 = self._support(inverse)
         if w is None:
             # det(MΩM + s) on the complement of 1 is det(Ω + s)·1ᵀC1/N
             log_det = inverse.log_det + float(np.log(inverse.total / len(self.y)))
-            return _Step(K, inverse, alpha, q1, float(alpha @ alpha), inverse.trace, log_det)
+            return _Step(K, dK, inverse, alpha, q1, float(alpha @ alpha), inverse.trace, log_det)
         # det(W^½ΩW^½ + s) on the complement of W^½1 is det(Ω + sW⁻¹)·Πw_i·1ᵀC1/Σw_i, and R is W^{−½}RW^{−½} there
         log_det = inverse.log_det + float(np.log(w).sum() + np.log(inverse.total / w.sum()))
         trace = float((np.diag(inverse.C) - inverse.rho**2 / inverse.total) @ (1.0 / w))
-        return _Step(K, inverse, alpha, q1, float(alpha @ (alpha / w)), trace, log_det)
+        return _Step(K, dK, inverse, alpha, q1, float(alpha @ (alpha / w)), trace, log_det)
 
     def _along_kernel(self, kernel: Kernel, step: _Step, weight: float) -> Array:
         """Derivatives in log θ by W = −½R + weight·ααᵀ; uses up the inverse."""
-        W = evidence_derivative(step.inverse.lower(), step.alpha, weight)
+        R = step.inverse.lower()
+        if step.dK is not None:
+            fit = float(step.alpha @ blas.dsymv(1.0, step.dK, step.alpha, lower=1))
+            return np.array([weight * fit - 0.5 * trace_of_product(R, step.dK)])
+        W = evidence_derivative(R, step.alpha, weight)
         return self._matrices(kernel).contract(kernel, W, step.K)
 
     def _support(self, inverse: ProjectedInverse) -> tuple[Array, float]:
@@ -347,9 +367,13 @@ def derivative_coefficients(
 
 
 class _Step(NamedTuple):
-    """The kernel matrix, R by its parts, α = Ry and the sums q_1, q_2, tr_1, log_det at one s = 1/γ."""
+    """The kernel matrix, R by its parts, α = Ry and the sums q_1, q_2, tr_1, log_det at one s = 1/γ.
+
+    Where the matrix of the only slope is there, in its lower triangle, the kernel matrix is used up.
+    """
 
     K: Array
+    dK: Array | None
     inverse: ProjectedInverse
     alpha: Array
     q1: float

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import blas
 
-from ..base.typing import Array
+from ..base.typing import AnyArray, Array
 
 _SIZE = 128
 _UPPER = np.triu(np.ones((_SIZE, _SIZE), dtype=bool), 1)
@@ -41,6 +41,25 @@ def square(R: Array) -> Array:
 def squared_norm(A: Array) -> float:
     """Σ A_ij²; einsum calls no BLAS."""
     return float(np.einsum("i,i->", A.ravel(order="K"), A.ravel(order="K")))
+
+
+def trace_of_product(R: AnyArray, A: AnyArray) -> float:
+    """Σ_ij R_ij A_ij of symmetric matrices in Fortran order from their lower triangles; R has zeros above its own."""
+    total = -float(np.diagonal(R) @ np.diagonal(A))
+    for start in range(0, len(R), _SIZE):  # sums of so few columns are good in single precision, too
+        columns = slice(start, start + _SIZE)
+        total += 2.0 * float(np.einsum("ij,ij->", R[start:, columns].T, A[start:, columns].T))
+    return total
+
+
+def multiple_of_identity(K: Array) -> float | None:
+    """The c of K = cI, where that is K to the last digit; None else, as a rule after a look at the first row."""
+    n, c = len(K), float(K[0, 0])
+    least = np.finfo(float).eps * abs(c)
+    if np.abs(K[0, 1:]).max(initial=0.0) > least or not np.all(np.diagonal(K) == c):
+        return None
+    beside = np.ravel(K, order="K")[1:].reshape(n - 1, n + 1)[:, :-1]
+    return c if np.abs(beside).max(initial=0.0) <= least else None
 
 
 def fortran_copy(K: Array) -> Array:

@@ -6,6 +6,7 @@ With M = Ω + diag(noise) = LLᵀ, C = M⁻¹ and ρ = C1, the model with a bias
 
 and for equal noise s, R is the inverse of the centred matrix on the complement of 1: R = M(MΩM + sI)⁻¹M with the
 centring M. A matrix that has no factor is refused in one way everywhere, by `NotPositiveSemidefiniteError`.
+Matrices in single precision are taken as they are, and so are their parts.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import blas, lapack
+from scipy.linalg.blas import get_blas_funcs
+from scipy.linalg.lapack import get_lapack_funcs
 
 from ..base.errors import NotPositiveSemidefiniteError
 from ..base.typing import Array
@@ -60,7 +63,7 @@ class Factor:
     def in_place(cls, K: Array, noise: float | Array) -> Factor:
         """Factorise in the memory of K, a symmetric matrix in Fortran order."""
         np.einsum("ii->i", K)[...] += noise  # a view of the diagonal; indices of it take as long as a row of L
-        L, info = lapack.dpotrf(K, lower=1, clean=1, overwrite_a=1)
+        L, info = get_lapack_funcs("potrf", (K,))(K, lower=1, clean=1, overwrite_a=1)
         if info != 0:
             raise not_positive_definite(noise)
         return cls(L, noise)
@@ -68,7 +71,7 @@ class Factor:
     @property
     def log_det(self) -> float:
         """Log det M."""
-        return 2.0 * float(np.log(np.diag(self.L)).sum())
+        return 2.0 * float(np.log(np.diag(self.L), dtype=float).sum())
 
     def solve(self, B: Array) -> Array:
         """M⁻¹B."""
@@ -84,7 +87,7 @@ class Factor:
 
     def inverse(self) -> Array:
         """M⁻¹, its lower triangle only; it takes the memory of L."""
-        return self._inverted(lapack.dpotri)
+        return self._inverted(get_lapack_funcs("potri", (self.L,)))
 
     def _inverted(self, routine: Callable[..., tuple[Array, int]]) -> Array:
         inverse, info = routine(self.L, lower=1, overwrite_c=1)
@@ -116,10 +119,15 @@ class ProjectedInverse:
 
     @classmethod
     def of(cls, K: Array, noise: float | Array) -> ProjectedInverse:
-        """From the kernel matrix K of shape (N, N)."""
-        factor = Factor.of(K, noise)
+        """From the kernel matrix K of shape (N, N), which is left alone."""
+        return cls.in_place(fortran_copy(K), noise)
+
+    @classmethod
+    def in_place(cls, K: Array, noise: float | Array) -> ProjectedInverse:
+        """From the lower triangle of K, in Fortran order; the parts take its memory."""
+        factor = Factor.in_place(K, noise)
         log_det, C = factor.log_det, factor.inverse()
-        rho = blas.dsymv(1.0, C, np.ones(len(C)), lower=1)
+        rho = get_blas_funcs("symv", (C,))(1.0, C, np.ones(len(C), C.dtype), lower=1)
         return cls(C, rho, require_total(rho, noise), log_det)
 
     @property
@@ -135,7 +143,8 @@ class ProjectedInverse:
 
     def lower(self) -> Array:
         """R, its lower triangle only; it takes the memory of C."""
-        return np.asarray(blas.dsyr(-1.0 / self.total, self.rho, lower=1, a=self.C, overwrite_a=1))
+        syr = get_blas_funcs("syr", (self.C,))
+        return np.asarray(syr(-1.0 / self.total, self.rho, lower=1, a=self.C, overwrite_a=1))
 
 
 def projected_inverse(K: Array, noise: float | Array, *, bias: bool = True) -> Array:

@@ -20,7 +20,7 @@ from ..levels.moderation import PAPERS_MODERATIONS
 from . import export, groups
 from .density import Density
 from .export import Chains, PosteriorState, Predictive
-from .predictions import MixturePredictor, PredictionNode
+from .predictions import CLASSES, MEAN, MixturePredictor, PredictionNode
 from .quantiles import target_quantiles
 from .rules.transport import Draw, quasi_uniform
 
@@ -254,7 +254,7 @@ class HyperPosterior(PosteriorState):
         plus = frequency if class_prior is None else float(class_prior[1])
         prior, training = np.log(plus) - np.log1p(-plus), np.log(frequency) - np.log1p(-frequency)
         positive = np.zeros(len(X))
-        for part, node, own, outputs in self._predictor()(X):
+        for part, node, own, outputs in self._predictor()(X, CLASSES if moderation == "class" else MEAN):
             odds = node.log_odds_from(own, outputs, moderation, prior, training)
             positive[part] += node.weight * (expit(odds) @ node.fine.weight)
         positive = np.clip(positive, 0.0, 1.0)  # weights sum to one but for rounding

@@ -45,6 +45,8 @@ _CHUNK = 1024  # new points at a time
 _SMALLEST_SHARE = 1e-14  # of the prior variance: what is below it is rounding
 _TINY = 1e-300
 _APART = 1e-8  # log γ of two rows of a rule
+# of the three centres that variances are about
+_EVERY, MEAN, CLASSES = slice(0, 3), slice(0, 1), slice(1, 3)
 _MARGIN = 0.5  # by which an interpolated log variance may pass those beside it
 _NEGLIGIBLE_VARIANCE = 1e-14  # of k(x, x), left unexplained by the directions that are dropped; means err by its root
 
@@ -214,6 +216,7 @@ class NodePredictor:
         self.d_eff = (eigenvalues[:, None] * inverse).sum(axis=0)  # γ_eff − 1, [G]
         self._classes(K, product(vectors, eigenvalues[:, None] * coefficients) / own[:, None])  # V is W^½ times a basis
         self.about = np.column_stack([self.shares, self.class_weights])  # [N, 3]
+        self.columns = np.column_stack([self.alpha, self.about])  # [N, G + 3]
         rows_about = np.column_stack([spectrum.kernel_means, self.class_rows])
         self.about_norms = (self.about * rows_about).sum(axis=0)
         self.spread = _Spread(vectors, inverse, rows_about) if variances else None
@@ -241,14 +244,22 @@ class NodePredictor:
 
     def prior_variances(self, X_new: Array, theta: Array) -> Array:
         """Squared distances of features from their mean and from the centres of both classes, of shape (3, n, 1)."""
-        squared = self.kernel.diag(X_new)[:, None] - 2.0 * product(theta, self.about) + self.about_norms  # [n, 3]
-        smallest = _SMALLEST_SHARE * self.kernel.diag(X_new) + _TINY
-        return np.maximum(squared.T, smallest)[:, :, None]
+        return self._squared_distances(X_new, product(theta, self.about), _EVERY)
 
-    def remaining_shares(self, prior: Array, theta: Array) -> Array:
-        """Posterior over prior variance of φᵀw about the three centres, of shape (3, n, G)."""
+    def outputs_and_prior_variances(self, X_new: Array, theta: Array, which: slice) -> tuple[Array, Array]:
+        """Both, the second about some of the centres, from one pass over the block."""
+        found, count = product(theta, self.columns), len(self.rows.s)
+        return found[:, :count], self._squared_distances(X_new, found[:, count:][:, which], which)
+
+    def _squared_distances(self, X_new: Array, about: Array, which: slice) -> Array:
+        own = self.kernel.diag(X_new)
+        squared = own[:, None] - 2.0 * about + self.about_norms[which]  # [n, C]
+        return np.maximum(squared.T, _SMALLEST_SHARE * own + _TINY)[:, :, None]
+
+    def remaining_shares(self, prior: Array, theta: Array, which: slice = _EVERY) -> Array:
+        """Posterior over prior variance of φᵀw about some of the three centres, of shape (C, n, G)."""
         assert self.spread is not None
-        return np.maximum(1.0 - self.spread.explained(theta) / prior, _SMALLEST_SHARE)
+        return np.maximum(1.0 - self.spread.explained(theta, which) / prior, _SMALLEST_SHARE)
 
     def own_variances(self, X_new: Array, theta: Array) -> Array:
         """μ·var of φᵀw about the mean of the features and about the centres of both classes, of shape (3, n, G)."""
@@ -260,11 +271,14 @@ class NodePredictor:
         return outputs + self.intercept, own * self.rows.inverse_mu + self.rows.inverse_zeta / self.total
 
     def log_odds_from(self, own: Array, outputs: Array, moderation: str, prior: float, training: float) -> Array:
-        """Log odds of class +1 for each point and row of `fine`, from `own_variances` and `outputs`."""
+        """Log odds of class +1 for each point and row of `fine`, from `own_variances` and `outputs`.
+
+        Of the variances those about the class centres are looked at, the last two, or that about the mean, the first.
+        """
         at, inverse_mu = self.at, self.fine.inverse_mu
         if moderation == "class":
             moments = [
-                ClassMoments((outputs - self.centres[c])[:, at], own[1 + c][:, at] * inverse_mu + self.noise[at])
+                ClassMoments((outputs - self.centres[c])[:, at], own[c - 2][:, at] * inverse_mu + self.noise[at])
                 for c in (0, 1)
             ]
             return class_log_odds(moments[0], moments[1], np.inf) + prior
@@ -292,15 +306,15 @@ class _Spread:
     def __init__(self, vectors: Array, inverse: Array, rows_about: Array) -> None:
         self.vectors, self.inverse = vectors, inverse
         centres = product(vectors.T.copy(), rows_about)  # [r, 3]
-        self.crossed = np.hstack([-2.0 * centres[:, c : c + 1] * inverse for c in range(3)])  # [r, 3G]
+        self.crossed = [-2.0 * centres[:, c : c + 1] * inverse for c in range(3)]  # [r, G] each
         self.constant = np.stack([(centres[:, c] ** 2) @ inverse for c in range(3)])  # [3, G]
 
-    def explained(self, theta: Array) -> Array:
-        """The sums, of shape (3, n, G)."""
-        p = product(theta, self.vectors)  # [n, r]
-        crossed = product(p, self.crossed).reshape(len(p), 3, -1).transpose(1, 0, 2)
+    def explained(self, theta: Array, which: slice = _EVERY) -> Array:
+        """The sums about some of the centres, of shape (C, n, G)."""
+        p, crossed = product(theta, self.vectors), np.hstack(self.crossed[which])  # [n, r]
+        found = product(p, crossed).reshape(len(p), -1, self.inverse.shape[1]).transpose(1, 0, 2)
         p *= p
-        return crossed + product(p, self.inverse) + self.constant[:, None, :]
+        return found + product(p, self.inverse) + self.constant[which, None, :]
 
 
 class MixturePredictor:
@@ -323,15 +337,18 @@ class MixturePredictor:
     def moments(self, X_new: Array) -> tuple[Array, Array]:
         """Mean and variance of new targets, noise included, by the law of total variance; each of shape (n,)."""
         first, second = np.zeros(len(X_new)), np.zeros(len(X_new))
-        for part, node, own, outputs in self(X_new):
+        for part, node, own, outputs in self(X_new, MEAN):
             z, variance = node.latent_moments(own[0], outputs)
             z -= self.level  # squares of numbers far from zero would have no digits left for the variance
             first[part] += node.weight * (z @ node.rows.weight)
             second[part] += node.weight * ((variance + node.rows.inverse_zeta + z**2) @ node.rows.weight)
         return first + self.level, np.maximum(second - first**2, 0.0)
 
-    def __call__(self, X_new: Array) -> Iterator[tuple[slice, NodePredictor, Array, Array]]:
-        """Chunks of the new points: each kernel's own variances, of shape (3, n, G), and outputs, of shape (n, G)."""
+    def __call__(self, X_new: Array, which: slice) -> Iterator[tuple[slice, NodePredictor, Array, Array]]:
+        """Chunks of the new points: each kernel's own variances, of shape (C, n, G), and outputs, of shape (n, G).
+
+        The variances are about the mean of the features (`MEAN`) or about the centres of the classes (`CLASSES`).
+        """
         for start in range(0, len(X_new), _CHUNK):
             part = slice(start, start + _CHUNK)
             points = X_new[part]
@@ -340,15 +357,15 @@ class MixturePredictor:
             for k in self.order:
                 predictor = self.predictors[k]
                 theta = block(predictor.kernel)
-                prior = predictor.prior_variances(points, theta)
+                outputs, prior = predictor.outputs_and_prior_variances(points, theta, which)
                 if k in self.lagrange:
                     own = prior * np.exp(self.lagrange[k](logs))
                 else:
-                    shares = predictor.remaining_shares(prior, theta)
+                    shares = predictor.remaining_shares(prior, theta, which)
                     own = prior * shares
                     if self.lagrange:
                         logs.append(np.log(shares))
-                yield part, predictor, own, predictor.outputs(theta)
+                yield part, predictor, own, outputs
 
 
 def _variance_kernels(nodes: tuple[PredictionNode, ...]) -> list[int]:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from ..base.typing import Array
-from .predictions import MixturePredictor
+from .predictions import MEAN, MixturePredictor
 
 _STEPS = 45  # halvings: to 3e-14 of the distance between the ends
 
@@ -47,7 +47,7 @@ def target_quantiles(predictor: MixturePredictor, X_new: Array, levels: Array) -
     found: list[Array] = []
     pieces: list[tuple[Array, Array, Array]] = []
     at = slice(0, 0)
-    for part, node, own, outputs in predictor(X_new):
+    for part, node, own, outputs in predictor(X_new, MEAN):
         if part != at and pieces:
             found.append(_quantiles(pieces, levels))
             pieces = []

@@ -239,10 +239,20 @@ class _Climb:
 
 
 class _Start(NamedTuple):
-    """An optimum on a subset, and what was learnt of the ridge where it was followed."""
+    """An optimum on a subset: an evaluation there, or where the way began, and the ridge if one was followed."""
 
     evaluation: Evaluation
     top: RidgeTop | None
+
+    @property
+    def at(self) -> Array:
+        """(log μ, log ζ, log θ)."""
+        return point_of(self.evaluation) if self.top is None else self.top.position
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel there."""
+        return self.evaluation.kernel.with_log_params(self.at[2:])
 
 
 def _climb(objective: Objective, kernel: Kernel, start: Array, bounds: Array, stop: Stop = _ALL_THE_WAY) -> _Climb:
@@ -288,7 +298,8 @@ def _climb_by_subset(
     else:
         chosen = _promising(small if line else on_some(objective, SIFTED, rng), kernel, starts)
         begins = [small.evaluate(kernel.with_log_params(start)) for start in chosen]
-    climbed = [_on_subset(small, kernel, begin, bounds, rng) for begin in with_bar(begins)]
+    several = not ridges or len(begins) > 1  # of which the ends are compared
+    climbed = [_on_subset(small, kernel, begin, bounds, rng, evaluated=several) for begin in with_bar(begins)]
     climbed = distinct(sorted(climbed, key=lambda s: -s.evaluation.rank), lambda s: s.evaluation.kernel.log_params)
     climbed = climbed if line else _without_a_valley(small, climbed)
     kept, extra = _worth_polishing(objective, climbed, len(small.y) if line else None, rng)
@@ -354,7 +365,15 @@ def _worth_polishing(
     return (near(objective, _WORTH_POLISHING), len(starts)) if len(starts) > 1 else (starts, 0)
 
 
-def _on_subset(small: Objective, kernel: Kernel, first: Evaluation, bounds: Array, rng: np.random.Generator) -> _Start:
+def _on_subset(
+    small: Objective,
+    kernel: Kernel,
+    first: Evaluation,
+    bounds: Array,
+    rng: np.random.Generator,
+    *,
+    evaluated: bool = True,
+) -> _Start:
     """An optimum on the subset: with a prior along the ridge or by the density, where these find one, or by a climb."""
     start = first.kernel.log_params
     if small.prior is not None:
@@ -365,7 +384,7 @@ def _on_subset(small: Objective, kernel: Kernel, first: Evaluation, bounds: Arra
         elif first.posterior is not None and first.posterior.has_mode:
             top = follow_ridge(ridge(small, kernel, rng), point_of(first), bounds[0], _STAGE_CLOSE)
             if top is not None:
-                return _Start(small.evaluate(kernel.with_log_params(top.position[2:])), top)
+                return _Start(small.evaluate(kernel.with_log_params(top.position[2:])) if evaluated else first, top)
     return _Start(_climb(small, kernel, start, bounds, _ON_SUBSET).evaluation, None)
 
 
@@ -376,7 +395,7 @@ def _along_ridge(
     found, top = start.evaluation, start.top
     if found.posterior is None or not found.posterior.has_mode:
         return None
-    kernel, size, at = found.kernel, subset_size(len(objective.y)), point_of(found)
+    kernel, size, at = found.kernel, subset_size(len(objective.y)), start.at
     for stage in stages(objective, size, rng):
         close, sure = _STAGE_CLOSE, _STAGE_CLOSE
         if stage is objective:
@@ -466,8 +485,8 @@ def _polished(
     at_end: _AtEnd | None,
 ) -> _Climb:
     """From the optimum on a subset to the optimum on all data."""
-    found = begin.evaluation
-    start, kernel = found.kernel.log_params, found.kernel
+    found, kernel = begin.evaluation, begin.kernel
+    start = kernel.log_params
     if found.level2.at_boundary:  # no mode to follow: the robust way
         return _climb(objective, kernel, start, bounds)
     if objective.prior is not None and len(start) == 1:

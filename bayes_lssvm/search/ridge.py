@@ -9,7 +9,8 @@ is Newton's:
     (c − bᵀA⁻¹b) dθ = g_θ + v − bᵀA⁻¹g_x          A dx = g_x − b dθ
 
 It converges as the secant method does. The start and a first (b, c, v) come from fewer data points, so that three or
-four factors on all data are enough.
+four factors on all data are enough. They are in single precision unless that could move θ by a third of the error that
+is small enough.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ _OTHER_BEND = 0.5  # the share of a bend from other data points that may be wron
 _UNKNOWN_SLOPE, _OTHER_POINTS, _OFF_RIDGE, _TURNING = 0.5, 0.1, 0.3, 0.25
 _SURE = 2.0  # standard errors
 _NEAR = 0.1  # a step to where the exact slope is of use
+_ROUGH = 0.3  # the share of an error of log θ that is small enough, that single precision may have
+_LEVEL = 1e-12  # nats: a ridge without curvature
 _MOST = 8
 
 
@@ -108,18 +111,21 @@ class _Look(NamedTuple):
         return float(np.abs(self.lags).max())
 
 
-def ridge(objective: Objective, kernel: Kernel, rng: np.random.Generator) -> Callable[[Array, HowExact], NearMode]:
-    """The evidence around a point (log μ, log ζ, log θ) of shape (3,), with the volume's slope or without."""
+Looker = Callable[[Array, HowExact, bool], NearMode]
+
+
+def ridge(objective: Objective, kernel: Kernel, rng: np.random.Generator) -> Looker:
+    """The evidence around a point (log μ, log ζ, log θ) of shape (3,), with the volume's slope or without, or rough."""
     signs = random_signs(len(objective.y), rng)
 
-    def look(point: Array, slope: HowExact) -> NearMode:
-        return near_mode(objective, kernel.with_log_params(point[2:]), point[:2], signs, slope=slope)
+    def look(point: Array, slope: HowExact, rough: bool) -> NearMode:
+        return near_mode(objective, kernel.with_log_params(point[2:]), point[:2], signs, slope=slope, rough=rough)
 
     return look
 
 
 def follow_ridge(
-    look: Callable[[Array, HowExact], NearMode],
+    look: Looker,
     start: Array,
     bounds: Array,
     close: float,
@@ -152,9 +158,10 @@ def follow_ridge(
     bend, doubt = (None, np.inf) if before is None else (before.bend, _OTHER_BEND)
     at = start
     wanted: HowExact = "no"
+    rough = True
     for count in range(1, _MOST + 1):
         try:
-            here = look(at, wanted)
+            here = look(at, wanted, rough)
         except NotPositiveSemidefiniteError:
             return None
         if not (np.isfinite(here.density) and np.isfinite(here.volume)):
@@ -163,7 +170,7 @@ def follow_ridge(
         if count == 1 and bend is not None:
             bend = bend.at(here.precision, growth**_GROWTH)
         elif count > 1:
-            fresh, stale = _doubts(looks[-2], looks[-1], doubt)
+            fresh, stale = _doubts(looks[-2], looks[-1], doubt, 1.0 if bend is None else max(abs(bend.along), _LEVEL))
             if bend is None or fresh < stale or stale > 1.0:
                 bend = _bend(looks[-2], looks[-1])
             doubt = min(fresh, stale, 1.0)
@@ -176,7 +183,10 @@ def follow_ridge(
         if bend is not None and bend.along > 0.0:
             error = (slope.error + _TURNING * move) / bend.along
             off = abs(float(bend.cross @ looks[-1].lags)) / bend.along  # how far θ follows x, which b says
-            if (move + off) * doubt < close and float(np.abs(step).max()) < _LONGEST and error < sure:
+            unseen = here.rounding < _ROUGH * close * bend.along
+            rough = rough and unseen
+            ended = (move + off) * doubt < close and unseen
+            if ended and float(np.abs(step).max()) < _LONGEST and error < sure:
                 gain = 0.5 * (float(here.gradient @ step) + slope.value * float(step[2]))
                 return RidgeTop(at + step, here.density + here.volume + gain, bend, slope, count, here.pull)
             if move < _NEAR and slope.error > sure * bend.along:
@@ -185,13 +195,14 @@ def follow_ridge(
     return None
 
 
-def _doubts(before: _Look, here: _Look, doubt: float) -> tuple[float, float]:
+def _doubts(before: _Look, here: _Look, doubt: float, along: float) -> tuple[float, float]:
     """The share that may be wrong of a bend from two points, and of the one before, which had that doubt.
 
-    Third derivatives act by dθ, and by dx² for a gradient, which is dx²/dθ for a bend.
+    Third derivatives act by dθ, and by dx² for a gradient, which is dx²/dθ for a bend, as what rounding has done is.
     """
     dx, dtheta = float(np.abs(here.at[:2] - before.at[:2]).max()), abs(float(here.at[2] - before.at[2]))
-    return dtheta + dx**2 / dtheta if dtheta > _SMALLEST_MOVE else np.inf, doubt + dtheta + dx
+    lost = (before.near.rounding + here.near.rounding) / along
+    return dtheta + (dx**2 + lost) / dtheta if dtheta > _SMALLEST_MOVE else np.inf, doubt + dtheta + dx
 
 
 def _bend(before: _Look, here: _Look) -> Bend:

@@ -335,6 +335,19 @@ def test_contract_rows_equals_the_sum_over_the_gradient(kernel, points):
     np.testing.assert_array_equal(K, kept)
 
 
+@cases({name: kernel for name, kernel in KERNELS.items() if kernel.log_params.size == 1})
+@pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+@pytest.mark.parametrize("n", [9, 300])
+def test_the_lower_triangles_with_the_slope_are_those_of_the_matrices(kernel, dtype, rtol, n):
+    X = np.random.default_rng(5).standard_normal((n, WIDTH))
+    (slope,) = kernel.gradient(X)
+    for found, expected in zip(kernel.lower_with_slope(X, dtype), (kernel(X), slope), strict=True):
+        assert found.dtype == dtype
+        assert found.flags.f_contiguous
+        np.testing.assert_allclose(np.tril(found), np.tril(expected), rtol=0, atol=rtol * np.abs(expected).max())
+    assert np.isfinite(kernel.lower_with_slope(X, dtype)[1]).all()
+
+
 def test_a_matrix_given_to_contract_is_not_overwritten():
     X = np.random.default_rng(3).standard_normal((9, WIDTH))
     for kernel in (RBF(1.3), ARD((1.0, 2.0, 3.0)), 2.0 * RBF(1.3), RBF(1.0) * Polynomial(2)):

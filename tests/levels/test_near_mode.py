@@ -59,6 +59,44 @@ def test_an_estimated_slope_is_within_its_error(objective):
     assert found[0].gradient == pytest.approx(exact.gradient, abs=1e-9)
 
 
+@pytest.mark.parametrize("slope", ["no", "estimated"])
+def test_a_rough_look_loses_no_more_than_it_says(objective, slope):
+    _, x, signs = at_mode(objective, RBF(2.0))
+    for away in (0.0, 0.3):
+        exact, rough = (near_mode(objective, RBF(2.0), x + away, signs, slope=slope, rough=r) for r in (False, True))
+        assert exact.rounding == 0.0 < rough.rounding < 1e-2
+        lost = np.abs(rough.gradient - exact.gradient).max()
+        assert lost < rough.rounding
+        assert lost > 0.0
+        assert rough.density == pytest.approx(exact.density, abs=rough.rounding)
+        assert rough.precision == pytest.approx(exact.precision, abs=rough.rounding)
+        assert rough.volume == pytest.approx(exact.volume, abs=rough.rounding)
+        if slope == "estimated":
+            assert rough.volume_slope == pytest.approx(exact.volume_slope, abs=rough.rounding)
+
+
+def test_what_single_precision_cannot_tell_is_looked_at_in_double(objective):
+    x, signs = np.array([0.0, 6.0]), random_signs(N, np.random.default_rng(0))
+    exact, rough = (near_mode(objective, RBF(2.0), x, signs, rough=r) for r in (False, True))
+    assert rough.rounding == 0.0
+    np.testing.assert_array_equal(rough.gradient, exact.gradient)
+
+
+def test_kernels_that_see_no_neighbour_share_level_2():
+    """Only the prior of the width tells them apart; the next objective starts anew."""
+    rng = np.random.default_rng(8)
+    X, y = rng.normal(size=(20, 4)), rng.normal(size=20)
+    objective = Objective(X, y, prior=default_prior(RBF(1.0), X, y, classes=False))
+    narrow = [objective.evaluate(RBF(sigma), gradient=True) for sigma in (0.01, 0.02)]
+    anew = replace(objective).evaluate(RBF(0.02), gradient=True)
+    assert narrow[1].posterior is narrow[0].posterior
+    assert narrow[1].value == anew.value
+    assert narrow[1].gradient == pytest.approx(anew.gradient, abs=1e-12)
+    assert narrow[1].value - narrow[0].value == pytest.approx(
+        float(np.diff(objective.prior.kernel[0].log_density(np.log([0.01, 0.02])))[0]), abs=1e-12
+    )
+
+
 def test_several_parameters_have_a_slope_each(objective):
     kernel = ARD((1.5, 2.0, 4.0))
     several = replace(objective, prior=replace(objective.prior, kernel=(objective.prior.kernel[0],) * 3))

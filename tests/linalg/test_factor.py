@@ -11,6 +11,7 @@ from bayes_lssvm.levels.gaussian_process import GaussianProcess
 from bayes_lssvm.levels.level1 import DualPosterior
 from bayes_lssvm.levels.objective import Objective
 from bayes_lssvm.levels.solvers import solve_cholesky
+from bayes_lssvm.linalg.blas import multiple_of_identity, trace_of_product
 from bayes_lssvm.linalg.factor import Factor, ProjectedInverse, projected_inverse
 from bayes_lssvm.press.derivative import press_derivative
 from bayes_lssvm.press.leave_one_out import leave_one_out
@@ -53,6 +54,35 @@ def test_projected_inverse_is_the_block_of_the_bordered_inverse(noise):
     np.testing.assert_allclose(projected_inverse(K, noise), R, rtol=0, atol=1e-10)
     np.testing.assert_allclose(projected_inverse(K, noise) @ np.ones(N), 0.0, atol=1e-10)
     np.testing.assert_allclose(projected_inverse(K, noise, bias=False), np.linalg.inv(shifted(noise)), atol=1e-10)
+
+
+@every_noise
+def test_single_precision_stays_single(noise):
+    parts, exact = ProjectedInverse.in_place(np.array(K, np.float32, order="F"), noise), ProjectedInverse.of(K, noise)
+    assert parts.C.dtype == np.float32
+    assert parts.log_det == pytest.approx(exact.log_det, abs=1e-4)
+    np.testing.assert_allclose(np.tril(parts.lower()), np.tril(exact.lower()), rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("n", [1, 7, 128, 300])
+def test_the_trace_of_a_product_is_told_by_lower_triangles(n):
+    """What is above the diagonal of the second matrix has no say."""
+    R, A = (B + B.T for B in np.random.default_rng(n).normal(size=(2, n, n)))
+    found = trace_of_product(np.asfortranarray(np.tril(R)), np.asfortranarray(np.tril(A) + 5.0 * np.triu(A, 1)))
+    assert found == pytest.approx(float(np.trace(R @ A)), rel=1e-12)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_multiple_of_the_identity_is_known(order):
+    for n in (2, 3, 40):
+        A = np.array(2.5 * np.eye(n), order=order)
+        assert multiple_of_identity(A) == 2.5
+        for i, j, value in ((n - 1, 0, 1e-15), (0, n - 1, -1e-15), (n - 1, n - 2, 1e-15), (n - 1, n - 1, 2.6)):
+            other = A.copy(order="K")
+            other[i, j] = value
+            assert multiple_of_identity(other) is None
+        A[0, 1] = A[1, 0] = 1e-17
+        assert multiple_of_identity(A) == 2.5
 
 
 def test_with_equal_noise_it_is_the_inverse_of_the_centred_matrix():

@@ -108,15 +108,37 @@ def test_a_slope_that_is_estimated_leads_to_the_top():
     asked = []
     look = ridge(objective, kernel, np.random.default_rng(0))
 
-    def noted(point, slope):
+    def noted(point, slope, rough):
         asked.append(slope)
-        return look(point, slope)
+        return look(point, slope, rough)
 
     found = follow_ridge(noted, top + np.array([0.05, 0.0, 0.05]), kernel.log_bounds(objective.X)[0], 5e-3)
     assert found is not None
     assert "estimated" in asked
     assert "exact" not in asked
     assert found.position[2] == pytest.approx(top[2], abs=5e-3)
+
+
+@pytest.mark.parametrize("close", [1e-2, 1e-8])
+def test_looks_are_rough_unless_that_could_be_seen(close):
+    objective, kernel = problem(200, 2, labels=False)
+    best = refine_objective(objective, kernel).optima[0]
+    top = np.append(np.log([best.level2.mu, best.level2.zeta]), best.kernel.log_params)
+    look, asked = ridge(objective, kernel, np.random.default_rng(0)), []
+
+    def noted(point, slope, rough):
+        asked.append(rough)
+        return look(point, slope, rough)
+
+    start, bounds = top + np.array([0.05, 0.0, 0.05]), kernel.log_bounds(objective.X)[0]
+    found = follow_ridge(noted, start, bounds, close, sure=1e-2)
+    assert asked[:2] == [True, True]  # until a curvature is known
+    assert len(asked) > 2
+    if close == 1e-2:
+        assert all(asked)
+        assert found.position == pytest.approx(top, abs=1e-2)
+    else:
+        assert not any(asked[2:])
 
 
 @pytest.mark.parametrize(("labels", "weights"), [(True, False), (False, True)])
