@@ -87,7 +87,7 @@ def test_missing_inputs_are_the_training_mean(monkeypatch):
     holed = X.copy()
     holed[split.train[0], 1] = holed[split.test[0], 1] = np.nan
     holed[split.test[1:], 1] += 1000.0  # test rows, which must not matter
-    monkeypatch.setattr(paper2_data, "loaded", lambda name: paper2_data.Loaded(holed, y, names))
+    monkeypatch.setattr(paper2_data, "loaded", lambda name, draw: paper2_data.Loaded(holed, y, names))
     part = paper2_data.parts("iri", 0)
     mean = X[split.train[1:], 1].mean()
     assert part.X_train[0, 1] == pytest.approx(mean, rel=1e-14)

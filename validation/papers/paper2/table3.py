@@ -28,16 +28,17 @@ METHOD: dict[str, Any] = {
     "orders": "of minimal output coding, all",
     "grid": {"linear C": LINEAR_C, "rbf C": RBF_C, "rbf sigma/sqrt(d)": RBF_WIDTHS},  # RBF: σ first, then C
 }
-DRAWN_ORDERS = {"led": 12}
-"""Orders of the classes that minimal output coding is tried with, where there are too many for all of them."""
+OPEN = {"led": {"drawn_orders": 12, "other_draws": 12}}
+"""Minimal output coding of a generated set with many classes: how many orders of the classes, of which there are too
+many for all of them, and how many other draws of the rows it is tried with."""
 
 
 def cells(data: None, size: Size) -> list[Cell]:
-    """The cells of the table, with drawn orders of the classes for the sets of `DRAWN_ORDERS`."""
+    """The cells of the table, with what `OPEN` says of minimal output coding."""
     found = []
     for cell in cells_of(METHOD, data, size):
-        drawn = DRAWN_ORDERS.get(cell.settings["data"], 0) if cell.settings["coding"] == "moc" else 0
-        found.append(replace(cell, settings={**cell.settings, "drawn_orders": drawn}) if drawn else cell)
+        tried = OPEN.get(cell.settings["data"], {}) if cell.settings["coding"] == "moc" else {}
+        found.append(replace(cell, settings={**cell.settings, **tried}))
     return found
 
 
