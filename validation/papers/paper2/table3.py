@@ -15,6 +15,7 @@ from validation.harness import Cell, Size, StudyResult
 from ..table import Reason, ReproducedTable, table_study
 from .algorithms import fit_svm
 from .data import cells_of, laid_out
+from .draws import moc_draws
 from .orders import design, moc_orders
 from .reasons import reason
 from .svm import FOLDS, LINEAR_C, RBF_C, RBF_WIDTHS
@@ -67,6 +68,6 @@ def table(result: StudyResult) -> ReproducedTable:
         name, kernel, decoding, coding = key
         orders = moc_orders(result, name, kernel, DECODINGS)
         otherwise = _MANY_CLASSES if coding == "moc" and not orders else Reason(_OTHERWISE[decoding])
-        return reason(result, key, TABLE_III[key], orders, otherwise)
+        return reason(result, key, TABLE_III[key], orders, otherwise, moc_draws(result, name, kernel, DECODINGS))
 
     return laid_out(result, TABLE_III, DECODINGS, why, title=STUDY.title, source="Paper 2, Table III")
