@@ -120,12 +120,12 @@ def link_pages(folder: Path, entries: Sequence[IndexEntry]) -> None:
 
 
 def related(entry: IndexEntry, entries: Sequence[IndexEntry]) -> list[IndexEntry]:
-    """Pages that this one names, those of the same study, and those on the same data."""
+    """Pages that this one names, all of them, and a few of the same study and on the same data."""
     others = [other for other in entries if other.file != entry.file]
     named = [other for name in entry.related for other in others if other.study == name]
     same = [other for other in others if other.study == entry.study]
     data = [other for other in others if entry.data and other.data == entry.data]
-    return list(dict.fromkeys((*named, *same, *data)))[:MOST_RELATED]
+    return list(dict.fromkeys((*named, *same, *data)))[: max(MOST_RELATED, len(named))]
 
 
 def _filled(text: str, name: str, content: str) -> str:

@@ -85,7 +85,7 @@ def _section(table: ReproducedTable) -> Section:
     differences = differences_table(table)
     shown = _narrow(table)
     shown = shown if differences is None else (*shown, differences)
-    note = f"The page {table.name} has the figures, statistics and methods of this table."
+    note = "Figures, statistics and methods of this table are on its own page, of the same title (see Related pages)."
     return Section(table.title, (*verdict_sentences(table), note), shown)
 
 

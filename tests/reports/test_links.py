@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from bayes_lssvm.base.arviz import datatree
 from reports.__main__ import main
+from reports.frame import index
 from reports.frame.answer import Answer
 from reports.frame.index import groups, related, write_index
 from reports.frame.page import Page, Picture, Row, Table
@@ -65,10 +66,13 @@ def test_pages_stand_in_their_sections_and_know_their_neighbours(folder):
         assert hrefs(folder / file, "next") == files[place + 1 : place + 2]
 
 
-def test_related_pages_are_those_that_are_named_then_those_of_the_same_data(folder):
+def test_related_pages_are_those_that_are_named_then_those_of_the_same_data(folder, monkeypatch):
     entries = [entry for group in groups(folder) for entry in group.entries]
     own = next(entry for entry in entries if entry.study == "evidence")
     assert [entry.study for entry in related(own, entries)] == ["map-of-trust", "error-bars"]
+    monkeypatch.setattr(index, "MOST_RELATED", 0)  # what a page names is there however much it is
+    assert [entry.study for entry in related(own, entries)] == ["map-of-trust"]
+    monkeypatch.undo()
     text = (folder / "evidence-ripley.html").read_text(encoding="utf-8")
     assert text.count("Related pages") == 2  # the label and the heading
     before = {path: path.read_bytes() for path in folder.glob("*.html")}

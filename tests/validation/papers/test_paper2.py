@@ -10,6 +10,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from bayes_lssvm.base.standardisation import Standardiser
+from bayes_lssvm.datasets import load, make_led
 from bayes_lssvm.kernels import RBF
 from bayes_lssvm.multiclass import MulticlassLSSVC, code_book, couple_pairwise
 from reports.pages import paper2_table2 as page2
@@ -25,8 +26,9 @@ from validation.papers.paper2 import table3 as paper2_table3
 from validation.papers.paper2 import usps as paper2_usps
 from validation.papers.paper2 import usps_svm as paper2_usps_svm
 from validation.papers.paper2.algorithms import decode, designable, fit_lssvm, fit_svm, scored
+from validation.papers.paper2.draws import bayes_rule, other_draws
 from validation.papers.paper2.orders import MOC_ORDERS, orders_of, other_orders
-from validation.papers.paper2.reasons import SUPPORT, reason
+from validation.papers.paper2.reasons import DRAWS, SUPPORT, reason
 from validation.papers.paper2.svm import CrossValidatedSVC, fit_at
 from validation.papers.paper2.table2_published import CODINGS, TABLE_II, read
 from validation.papers.paper2.table3_published import TABLE_III
@@ -87,7 +89,7 @@ def test_missing_inputs_are_the_training_mean(monkeypatch):
     holed = X.copy()
     holed[split.train[0], 1] = holed[split.test[0], 1] = np.nan
     holed[split.test[1:], 1] += 1000.0  # test rows, which must not matter
-    monkeypatch.setattr(paper2_data, "loaded", lambda name: paper2_data.Loaded(holed, y, names))
+    monkeypatch.setattr(paper2_data, "loaded", lambda name, draw: paper2_data.Loaded(holed, y, names))
     part = paper2_data.parts("iri", 0)
     mean = X[split.train[1:], 1].mean()
     assert part.X_train[0, 1] == pytest.approx(mean, rel=1e-14)
@@ -155,6 +157,44 @@ def test_orders_of_many_classes_are_drawn_once_and_for_led_alone():
         assert found.test == ""
         assert found.sentence.startswith("Other orders do not account for it: over 12 orders")
         assert found.sentence.endswith(f"the paper's {printed} is {side} them. Open.")
+
+
+def test_other_draws_of_led_are_designed_and_scored_as_the_tables_own():
+    def fit(X, y):
+        return fit_lssvm(X, y, 0, kernel="linear", coding="moc")
+
+    found = other_draws("led", 3, 2, fit, ("hamming", "bayes"))
+    assert [one["draw"] for one in found] == [1, 2]
+    for one in found:
+        X, y = load("led", seed=one["draw"]).Xy
+        split = paper2_data.random_split("led", 600, 400, 3)
+        predicted = fit(X[split.train], y[split.train]).predict(X[split.test]).predictions["hamming"].labels
+        assert one["hamming"] == 100.0 * np.mean(predicted == y[split.test])
+    asked = {c.key for c in paper2_table3.STUDY.cells(None, "full") if c.settings.get("other_draws")}
+    assert asked == {f"led.{kernel}-moc.{r:02d}" for kernel in ("linear", "rbf") for r in range(10)}
+
+
+def test_bayes_rule_of_led_is_the_nearest_display():
+    X, y = make_led(4000, seed=5)
+    assert bayes_rule(X, y) == pytest.approx(74.0, abs=2.1)  # three standard errors
+    clean, digits = make_led(50, noise=0.0)
+    assert bayes_rule(clean, digits) == 100.0
+    eight = np.ones((1, 7))
+    eight[0, 0] = 0.0  # one segment from 8, two from 0, 6 and 9
+    assert bayes_rule(eight, np.array([8])) == 100.0
+    assert bayes_rule(eight, np.array([0])) == 0.0
+
+
+def test_a_draw_accounts_for_a_difference_if_half_of_them_have_the_figure():
+    key, open_ = ("led", "rbf", "hamming", "moc"), Reason("Open.")
+    draws = [{"hamming": value} for value in (60.0, 66.0, 70.0, 71.0)]
+    said = reason(None, key, Published(70.0, 2.0), {}, open_, draws)
+    assert said.test == DRAWS
+    assert said.sentence.endswith(
+        "on 4 other draws it is 60.0 to 71.0 %, with a median of 68.0, and within two of the paper's standard "
+        "deviations on 3."
+    )
+    assert reason(None, ("led", "rbf", "loss", "moc"), Published(80.0, 2.0), {}, open_, [{"loss": 60.0}]) == open_
 
 
 # --- decodings -------------------------------------------------------------------------------------------------------

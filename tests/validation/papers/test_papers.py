@@ -155,6 +155,11 @@ def test_a_mosaic_has_every_printed_entry_and_leads_to_the_reasons(small):
     for anchor in links:
         assert html.count(f'id="{anchor}"') == html.count(f'href="#{anchor}"') == 1
     assert html.count('class="absent" title="two, B: not computed; the paper has 75.0 (1.0)"') == 1
+    assert "Reproduced: our mean lies within two of the paper's standard deviations" in html
+    named = shown.mosaics[0]._replace(title="Paper 1, Table 2")
+    assert "Paper 1: Cawley and Talbot (2007)" in as_html(
+        replace(shown, mosaics=(named,)), {}, command="x", record="x.json"
+    )
 
 
 def test_a_table_of_errors_is_better_below(small):

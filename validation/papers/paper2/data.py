@@ -100,16 +100,19 @@ class Loaded(NamedTuple):
     names: tuple[str, ...]
 
 
-def loaded(name: str) -> Loaded:
-    """The data set of this name in Table I; FileNotFoundError where its file is not here."""
+def loaded(name: str, draw: int = 0) -> Loaded:
+    """The data set of this name in Table I; FileNotFoundError where its file is not here.
+
+    `draw` is the seed of a set that is generated; the tables have 0.
+    """
     # the folder is an argument of the cache: it may be set after a first call that found nothing
-    return _loaded(name, os.environ.get("BAYES_LSSVM_DATA"))
+    return _loaded(name, draw, os.environ.get("BAYES_LSSVM_DATA"))
 
 
 @cache
-def _loaded(name: str, folder: str | None) -> Loaded:
+def _loaded(name: str, draw: int, folder: str | None) -> Loaded:
     problem = benchmark_of(name)
-    found = load(problem.library_name)
+    found = load(problem.library_name, **({"seed": draw} if draw else {}))
     X, labels = found.Xy
     names = problem.order or tuple(map(str, found.classes))
     y = np.array([names.index(str(label)) for label in labels.tolist()])
@@ -126,9 +129,9 @@ def absence(name: str) -> str:
     return ""
 
 
-def parts(name: str, randomisation: int) -> Parts:
+def parts(name: str, randomisation: int, draw: int = 0) -> Parts:
     """Training and test part of a randomisation, missing inputs filled by the means of the training part."""
-    X, y, names = loaded(name)
+    X, y, names = loaded(name, draw)
     split = random_split(name, len(y), benchmark_of(name).n_train, randomisation)
     X_train, X_test = X[split.train], X[split.test]
     means = np.nanmean(X_train, axis=0)

@@ -19,6 +19,7 @@ from validation.harness import Cell, CellResult, StudyResult
 
 from .algorithms import Fitted, scored
 from .data import Parts, parts
+from .draws import other_draws
 
 # Entry i is the place of class i in the code book. Each order leaves out another dichotomy than the sorted one does.
 MOC_ORDERS: dict[int, tuple[tuple[int, ...], ...]] = {3: ((1, 0, 2), (2, 1, 0)), 4: ((0, 1, 3, 2), (0, 3, 2, 1))}
@@ -29,13 +30,16 @@ def design(fit: Callable[..., Fitted], decodings: Collection[str], cell: Cell, d
     """A cell: design on the training part, decode in all ways, score on the test part."""
     s = cell.settings
     part = parts(s["data"], s["randomisation"])
-    fit = partial(fit, part.X_train, part.y_train, cell.seed, kernel=s["kernel"], coding=s["coding"])
+    designed = partial(fit, seed=cell.seed, kernel=s["kernel"], coding=s["coding"])
+    fit = partial(designed, part.X_train, part.y_train)
     fitted = fit()
     decoded = fitted.predict(part.X_test)
     values: dict[str, Any] = dict(scored(decoded, part.y_test, part.classes))
     if s["coding"] == "moc":
         tried = orders_of(len(part.names), s.get("drawn_orders", 0))
         values["orders"] = other_orders(part, lambda order: fit(order=order), decodings, tried)
+    if count := s.get("other_draws", 0):
+        values["draws"] = other_draws(s["data"], s["randomisation"], count, designed, decodings)
     unseen = [name for number, name in enumerate(part.names) if number not in part.y_train]
     left_out = [*unseen, *(part.names[number] for number in fitted.left_out)]
     return CellResult({**values, "ties": decoded.ties, "left_out": left_out, **fitted.facts})

@@ -15,6 +15,7 @@ from validation.harness import Cell, Size, StudyResult
 from ..table import Reason, ReproducedTable, table_study
 from .algorithms import fit_svm
 from .data import cells_of, laid_out
+from .draws import moc_draws
 from .orders import design, moc_orders
 from .reasons import reason
 from .svm import FOLDS, LINEAR_C, RBF_C, RBF_WIDTHS
@@ -28,16 +29,17 @@ METHOD: dict[str, Any] = {
     "orders": "of minimal output coding, all",
     "grid": {"linear C": LINEAR_C, "rbf C": RBF_C, "rbf sigma/sqrt(d)": RBF_WIDTHS},  # RBF: σ first, then C
 }
-DRAWN_ORDERS = {"led": 12}
-"""Orders of the classes that minimal output coding is tried with, where there are too many for all of them."""
+OPEN = {"led": {"drawn_orders": 12, "other_draws": 12}}
+"""Minimal output coding of a generated set with many classes: how many orders of the classes, of which there are too
+many for all of them, and how many other draws of the rows it is tried with."""
 
 
 def cells(data: None, size: Size) -> list[Cell]:
-    """The cells of the table, with drawn orders of the classes for the sets of `DRAWN_ORDERS`."""
+    """The cells of the table, with what `OPEN` says of minimal output coding."""
     found = []
     for cell in cells_of(METHOD, data, size):
-        drawn = DRAWN_ORDERS.get(cell.settings["data"], 0) if cell.settings["coding"] == "moc" else 0
-        found.append(replace(cell, settings={**cell.settings, "drawn_orders": drawn}) if drawn else cell)
+        tried = OPEN.get(cell.settings["data"], {}) if cell.settings["coding"] == "moc" else {}
+        found.append(replace(cell, settings={**cell.settings, **tried}))
     return found
 
 
@@ -66,6 +68,6 @@ def table(result: StudyResult) -> ReproducedTable:
         name, kernel, decoding, coding = key
         orders = moc_orders(result, name, kernel, DECODINGS)
         otherwise = _MANY_CLASSES if coding == "moc" and not orders else Reason(_OTHERWISE[decoding])
-        return reason(result, key, TABLE_III[key], orders, otherwise)
+        return reason(result, key, TABLE_III[key], orders, otherwise, moc_draws(result, name, kernel, DECODINGS))
 
     return laid_out(result, TABLE_III, DECODINGS, why, title=STUDY.title, source="Paper 2, Table III")
