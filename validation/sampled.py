@@ -17,7 +17,7 @@ from bayes_lssvm.base.arviz import datatree
 from bayes_lssvm.base.checks import Check
 from bayes_lssvm.base.errors import quiet
 from bayes_lssvm.base.typing import AnyArray, Array
-from bayes_lssvm.evidence import log_evidence
+from bayes_lssvm.evidence import LogEvidence, log_evidence
 from bayes_lssvm.kernels import Kernel
 from bayes_lssvm.levels.level2 import optimise
 from bayes_lssvm.linalg.spectrum import TridiagonalReduction
@@ -142,13 +142,24 @@ def sample_program(
         with quiet():  # a check that fails is kept as one
             return sample(program, *arguments, seed=seed, check=False, progress=False, **given)
 
-    found, diagnostics, attempts = _tried(run, lambda sampled: sampled.diagnostics, seed)
+    bridged: list[tuple[Sampled, LogEvidence]] = []  # of the chains that pass their own checks, and of the last
+
+    def evidence_of(found: Sampled) -> LogEvidence:
+        if not bridged or bridged[-1][0] is not found:
+            bridged.append((found, log_evidence(program, arguments, draws=found.draws, seed=seed, methods=("bridge",))))
+        return bridged[-1][1]
+
+    def concerns_of(found: Sampled) -> tuple[str, ...]:
+        if not bridge:
+            return ()
+        return tuple(concern for concern in evidence_of(found).concerns if "is improper" not in concern)
+
+    found, diagnostics, attempts = _tried(run, lambda sampled: sampled.diagnostics, seed, concerns_of)
     statistics = {**found.stats, "lp": found.log_density}
     whole = SampledPosterior(found.draws, statistics, diagnostics, attempts=attempts)
     if not bridge:
         return whole
-    estimate = log_evidence(program, arguments, draws=found.draws, seed=seed, methods=("bridge",))
-    concerns = tuple(concern for concern in estimate.concerns if "is improper" not in concern)
+    estimate, concerns = evidence_of(found), concerns_of(found)
     return whole._replace(log_evidence=estimate.value, error=estimate.standard_error, concerns=concerns)
 
 
@@ -167,7 +178,7 @@ def collapsed_rung(
             found = ladder(X, y, rungs=("nuts",), seed=seed, progress=False, **_longer(settings, length), **options)
         return found["nuts"]
 
-    rung, diagnostics, attempts = _tried(run, _diagnostics_of, seed)
+    rung, diagnostics, attempts = _tried(run, _diagnostics_of, seed, _concerns_of)
     return rung, chains_of(rung)._replace(attempts=attempts, diagnostics=diagnostics)
 
 
@@ -176,20 +187,27 @@ def _longer(settings: Mapping[str, Any], length: int) -> dict[str, Any]:
 
 
 def _tried(
-    run: Callable[[float, int, int], T], diagnostics: Callable[[T], Diagnostics], seed: int
+    run: Callable[[float, int, int], T],
+    diagnostics: Callable[[T], Diagnostics],
+    seed: int,
+    concerns: Callable[[T], tuple[str, ...]] = lambda found: (),
 ) -> tuple[T, Diagnostics, int]:
-    """The first attempt that passes, or the one with the most effective draws; its diagnostics; how many there were."""
-    tried: list[tuple[T, Diagnostics]] = []
+    """The first attempt that passes, or the one with the most effective draws; its diagnostics; how many there were.
+
+    Chains pass whose diagnostics do, and from which the bridge has its evidence without concerns: it asks for more
+    draws where they move too seldom between modes for an integral, be they enough for means.
+    """
+    tried: list[tuple[T, Diagnostics, bool]] = []
     for number, attempt in enumerate(ATTEMPTS):
         found = run(attempt.target_accept, attempt.length, seed + number)
         said = diagnostics(found)
         most = int(attempt.diverging * said.n_chains * said.n_draws)
         said = replace(said, thresholds=replace(said.thresholds, divergences=most))
-        tried.append((found, said))
-        if said.ok:
+        tried.append((found, said, said.ok and not concerns(found)))
+        if tried[-1][2]:
             break
-    best = max(tried, key=lambda pair: (pair[1].ok, np.nan_to_num(pair[1].min_ess)))
-    return *best, len(tried)
+    found, said, _ = max(tried, key=lambda one: (one[2], one[1].ok, np.nan_to_num(one[1].min_ess)))
+    return found, said, len(tried)
 
 
 def why(found: SampledPosterior, X: Array, y: Array, kernel: Kernel) -> SampledPosterior:
@@ -225,14 +243,16 @@ def chains_of(rung: Rung) -> SampledPosterior:
     points = {name: posterior.chains.points[..., i] for i, name in enumerate(rung.mean)}
     if posterior.diagnostics["correction"]["corrected"]:  # plain moments of draws with weights would be wrong
         points = _resampled(points, posterior.weights)
-    concerns = tuple(posterior.diagnostics["bridge"]["concerns"])
-    return SampledPosterior(
-        points, posterior.chains.statistics, _diagnostics_of(rung), rung.log_evidence, rung.error, concerns
-    )
+    diagnostics, concerns = _diagnostics_of(rung), _concerns_of(rung)
+    return SampledPosterior(points, posterior.chains.statistics, diagnostics, rung.log_evidence, rung.error, concerns)
 
 
 def _diagnostics_of(rung: Rung) -> Diagnostics:
     return Diagnostics.from_dict(rung.integral.diagnostics["chains"])
+
+
+def _concerns_of(rung: Rung) -> tuple[str, ...]:
+    return tuple(rung.integral.diagnostics["bridge"]["concerns"])
 
 
 def _resampled(points: dict[str, Array], weights: Array) -> dict[str, Array]:

@@ -66,6 +66,19 @@ def test_a_divergence_in_thousands_at_short_steps_is_no_failure():
     assert (attempts, said.ok) == (len(sampled.ATTEMPTS), False)
 
 
+def test_chains_from_which_the_bridge_asks_for_more_draws_are_run_again(rows, monkeypatch):
+    """Draws that are enough for means may move between modes too seldom for an integral."""
+    X, y = rows
+    settings = {"draws": 500, "warmup": 300}
+    asked = iter([("only 81 effective draws in a half: draw more",)])
+    true = sampled._concerns_of
+    monkeypatch.setattr(sampled, "_concerns_of", lambda rung: next(asked, None) or true(rung))
+    found = sampled.sample_collapsed(X, y, settings, 1, kernel=Linear(), prior=PRIOR)
+    assert found.attempts == 2
+    assert found.draws["log_mu"].shape[1] == 500 * sampled.ATTEMPTS[1].length
+    assert found.concerns == ()
+
+
 def test_draws_with_weights_are_repeated_by_them():
     x = np.arange(8.0).reshape(2, 4)
     weights = np.array([1.0, 1.0, 0.0, 2.0, 4.0, 0.0, 0.0, 0.0])
