@@ -20,6 +20,7 @@ from bayes_lssvm.marginal.density import Density, Level2Density
 from bayes_lssvm.marginal.left_out import integrated, left_out
 from bayes_lssvm.marginal.log_mu import DEEP_ENOUGH, LogMu
 from bayes_lssvm.marginal.rules import kernel as kernel_rule
+from bayes_lssvm.marginal.rules import level2
 from bayes_lssvm.marginal.rules.kernel import _may_count, _over_kernel, _Rule, quadrature
 from bayes_lssvm.marginal.rules.level2 import (
     _Kernels,
@@ -176,6 +177,22 @@ def test_the_tail_of_a_held_kernel_has_what_lies_beyond_the_gamma_that_can_be_co
 
 
 # --- over γ -----------------------------------------------------------------------------------------------------------
+
+
+def test_how_fine_a_rule_has_to_be_beside_a_cut(monkeypatch):
+    """What is cut off is given: the more it may be, the fewer halvings, each to a thousandth of log(1 + it)."""
+    X = np.random.default_rng(5).normal(size=(30, 2))
+    cut = TridiagonalReduction.from_kernel_matrix(RBF(3.0)(X), np.sin(X[:, 0]))
+    priors = Normal(0.0, 300.0), Normal(0.0, 300.0)
+    sizes = []
+    for beyond in (1e-4, 1e-3, 1.0):
+        monkeypatch.setattr(level2, "share_beyond", lambda *_, beyond=beyond: beyond)
+        (found,) = integrate_all([cut], *priors)
+        best = found.rows.log_gamma[[int(np.argmax(found.rows.log_density))]]
+        own = found.error - found.rounding - float(LogMu.of(cut, best, *priors).rule_error()[0])
+        assert own < 1e-3 * np.log1p(beyond)
+        sizes.append(len(found.rows.log_gamma))
+    assert sizes[0] > sizes[1] > sizes[2]
 
 
 def test_a_rule_is_halved_until_its_error_is_small_beside_that_of_the_cut():
