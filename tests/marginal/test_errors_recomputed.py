@@ -31,6 +31,7 @@ from bayes_lssvm.marginal.rules.level2 import (
     integrate_all,
     share_beyond,
 )
+from bayes_lssvm.marginal.rules.trapezoid import log_trapezoid
 from bayes_lssvm.priors import Box, Flat, HyperPrior, Normal
 
 PRIORS = (Normal(-0.3, 1.2), Normal(0.8, 2.0))
@@ -302,6 +303,16 @@ def test_a_rule_over_the_kernel_meets_its_tolerance_and_covers(tolerance):
     assert len(found.grid) == len(found.log_density)
     share = np.exp(found.log_density - found.log_evidence) * (found.grid[1] - found.grid[0])
     assert share.sum() == pytest.approx(1.0, abs=2.0 * tolerance)
+
+
+@pytest.mark.parametrize("aliased", [0.0, 7e-5])
+def test_a_square_of_changes_is_no_less_than_the_last_change_or_what_is_aliased(aliased, monkeypatch):
+    """Two changes that promise no error at all: the rule does not, though half the tolerance is enough."""
+    monkeypatch.setattr(kernel_rule, "error_after", lambda *_: 0.0)
+    monkeypatch.setattr(kernel_rule, "aliased", lambda _: aliased)
+    found = _over_kernel(made(two_widths), 1e-4, exact=True)
+    change = abs(log_trapezoid(found.grid[::2], found.log_density[::2]) - found.log_evidence)
+    assert max(0.9 * min(change, 0.45e-4), aliased) <= found.error < 1e-4
 
 
 def test_errors_and_tails_of_the_kernels_count_by_their_shares():
