@@ -618,6 +618,10 @@ def test_nodes_of_log_mu_are_those_of_the_nearest_gamma():
             rows.inverse_mu[mine] / rows.inverse_mu[mine][0], np.exp(log_mu[0] - log_mu), rtol=1e-7
         )
     assert np.ptp([np.ptp(np.log(rows.inverse_mu[rows.s == s])) for s in np.unique(rows.s)]) > 0.01
+    for factor in (-2000.0, 2000.0):  # logs of weights that are no numbers themselves
+        again = rows_of(integral._replace(log_weights=integral.log_weights + factor), Nodes(1, 7, 4))
+        np.testing.assert_allclose(again.weight, rows.weight, rtol=1e-9)
+        np.testing.assert_allclose(again.inverse_mu, rows.inverse_mu, rtol=1e-9)
 
 
 def test_nodes_a_trillionth_below_the_best_are_left_out():
