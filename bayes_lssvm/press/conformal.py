@@ -52,8 +52,8 @@ def jackknife_plus(predictions: Array, errors: Array, k: int) -> Interval:
     k : int
         `rank_among` has it.
     """
-    size = np.abs(errors)
-    lower = np.partition(predictions - size, k - 1, axis=1)[:, k - 1]
+    size, at = np.abs(errors), k - 1
+    lower = np.partition(predictions - size, at, axis=1)[:, at]
     upper = np.partition(predictions + size, -k, axis=1)[:, -k]
     return Interval(lower, upper)
 

@@ -20,6 +20,7 @@ from bayes_lssvm.marginal.density import Density, Level2Density
 from bayes_lssvm.marginal.left_out import integrated, left_out
 from bayes_lssvm.marginal.log_mu import DEEP_ENOUGH, LogMu
 from bayes_lssvm.marginal.rules import kernel as kernel_rule
+from bayes_lssvm.marginal.rules import level2
 from bayes_lssvm.marginal.rules.kernel import _may_count, _over_kernel, _Rule, quadrature
 from bayes_lssvm.marginal.rules.level2 import (
     _Kernels,
@@ -30,6 +31,7 @@ from bayes_lssvm.marginal.rules.level2 import (
     integrate_all,
     share_beyond,
 )
+from bayes_lssvm.marginal.rules.trapezoid import log_trapezoid
 from bayes_lssvm.priors import Box, Flat, HyperPrior, Normal
 
 PRIORS = (Normal(-0.3, 1.2), Normal(0.8, 2.0))
@@ -178,6 +180,22 @@ def test_the_tail_of_a_held_kernel_has_what_lies_beyond_the_gamma_that_can_be_co
 # --- over γ -----------------------------------------------------------------------------------------------------------
 
 
+def test_how_fine_a_rule_has_to_be_beside_a_cut(monkeypatch):
+    """What is cut off is given: the more it may be, the fewer halvings, each to a thousandth of log(1 + it)."""
+    X = np.random.default_rng(5).normal(size=(30, 2))
+    cut = TridiagonalReduction.from_kernel_matrix(RBF(3.0)(X), np.sin(X[:, 0]))
+    priors = Normal(0.0, 300.0), Normal(0.0, 300.0)
+    sizes = []
+    for beyond in (1e-4, 1e-3, 1.0):
+        monkeypatch.setattr(level2, "share_beyond", lambda *_, beyond=beyond: beyond)
+        (found,) = integrate_all([cut], *priors)
+        best = found.rows.log_gamma[[int(np.argmax(found.rows.log_density))]]
+        own = found.error - found.rounding - float(LogMu.of(cut, best, *priors).rule_error()[0])
+        assert own < 1e-3 * np.log1p(beyond)
+        sizes.append(len(found.rows.log_gamma))
+    assert sizes[0] > sizes[1] > sizes[2]
+
+
 def test_a_rule_is_halved_until_its_error_is_small_beside_that_of_the_cut():
     """A thousandth of log(1 + what may lie beyond), or the tolerance; no halving more, and none less."""
     X = np.random.default_rng(5).normal(size=(30, 2))
@@ -285,6 +303,16 @@ def test_a_rule_over_the_kernel_meets_its_tolerance_and_covers(tolerance):
     assert len(found.grid) == len(found.log_density)
     share = np.exp(found.log_density - found.log_evidence) * (found.grid[1] - found.grid[0])
     assert share.sum() == pytest.approx(1.0, abs=2.0 * tolerance)
+
+
+@pytest.mark.parametrize("aliased", [0.0, 7e-5])
+def test_a_square_of_changes_is_no_less_than_the_last_change_or_what_is_aliased(aliased, monkeypatch):
+    """Two changes that promise no error at all: the rule does not, though half the tolerance is enough."""
+    monkeypatch.setattr(kernel_rule, "error_after", lambda *_: 0.0)
+    monkeypatch.setattr(kernel_rule, "aliased", lambda _: aliased)
+    found = _over_kernel(made(two_widths), 1e-4, exact=True)
+    change = abs(log_trapezoid(found.grid[::2], found.log_density[::2]) - found.log_evidence)
+    assert max(0.9 * min(change, 0.45e-4), aliased) <= found.error < 1e-4
 
 
 def test_errors_and_tails_of_the_kernels_count_by_their_shares():

@@ -16,6 +16,7 @@ from bayes_lssvm.marginal import log_mu as log_mu_module
 from bayes_lssvm.marginal.density import Level2Density
 from bayes_lssvm.marginal.log_mu import LogMu, _cell_masses, _share_of_cell, log_sum_exp, support_of_log_gamma
 from bayes_lssvm.marginal.predictions import MixturePredictor, NodePredictor, PredictionNode, Rows
+from bayes_lssvm.marginal.rules import level2
 from bayes_lssvm.marginal.rules.lattice import integrate_on_lattice
 from bayes_lssvm.marginal.rules.level2 import (
     _continued,
@@ -89,6 +90,20 @@ def test_quantiles_of_log_mu_after_five_steps(n, name, monkeypatch):
     for m, e in zip(found.quantile(epsilon), epsilon, strict=True):
         below = mass(low, m) if m < mode else total - mass(m, high)
         assert below / total == pytest.approx(norm.cdf(e), abs=error)
+
+
+@pytest.mark.parametrize("n", [3, 8, 41, 3000])
+@pytest.mark.parametrize("name", ["gaussian", "narrow", "gamma"])
+def test_iterations_over_log_mu_end_when_nothing_moves(n, name, monkeypatch):
+    """The mode after a few of Newton's steps, quantiles after one step that is too short to tell."""
+    found, asked = of(n, PRIORS[name], copies=4), []
+    slope, nodes = LogMu._slope, LogMu._nodes
+    monkeypatch.setattr(LogMu, "_slope", lambda self, m: asked.append("slope") or slope(self, m))
+    monkeypatch.setattr(LogMu, "_nodes", lambda self, *ends: asked.append("nodes") or nodes(self, *ends))
+    assert np.all(found.peak.width > 0.0)
+    assert asked.count("slope") < 14
+    found.quantile(np.array([-2.0, -0.5, 0.3, 2.0]))
+    assert asked.count("nodes") < 14
 
 
 def test_quantiles_at_the_ends_of_a_box():
@@ -215,6 +230,29 @@ def test_ranges_of_log_gamma_hold_what_counts_on_a_dense_grid_and_little_more(na
             assert high >= last - 2.0
             assert low >= min(first, hint[0]) - 2.0
             assert high <= max(last, hint[1]) + 2.0
+
+
+def test_hints_are_cut_to_where_gamma_can_be_computed(monkeypatch):
+    """Of a hint only what lies within the prior's support and the doubles is scanned, from end to end."""
+    X = np.random.default_rng(3).normal(size=(15, 2))
+    reduction = TridiagonalReduction.from_kernel_matrix(RBF(1.0)(X), np.sin(2.0 * X[:, 0]))
+    asked, scanned = [], level2._scanned
+    monkeypatch.setattr(level2, "_scanned", lambda k, which, ranges: asked.append(ranges) or scanned(k, which, ranges))
+    for priors in ((Box(-5.0, 5.0), Box(-6.0, 7.0)), (Normal(0.0, 3.0), Normal(0.0, 3.0))):
+        low, high = level2._computable(reduction, *priors)
+        for hint in (
+            (low - 7.0, high + 9.0),
+            (low + 4.0, high + 9.0),
+            (low - 7.0, high - 3.0),
+            (low + 4.0, high - 3.0),
+        ):
+            asked.clear()
+            _ranges(_Kernels((reduction,), *priors), [hint])
+            assert asked[0] == [pytest.approx((max(low, hint[0]), min(high, hint[1])))]
+        for hint in ((low - 9.0, low - 2.0), (high + 1.0, high + 8.0)):  # nothing is left of it
+            asked.clear()
+            _ranges(_Kernels((reduction,), *priors), [hint])
+            assert asked[0] == [pytest.approx((low, high))]
 
 
 def test_a_density_far_outside_what_doubles_hold_is_that_of_the_edge():

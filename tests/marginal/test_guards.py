@@ -603,6 +603,36 @@ def test_rows_of_a_quadrature_have_its_means():
     assert scaled.inverse_mu == pytest.approx(4.0 * rows.inverse_mu)
 
 
+def test_nodes_of_log_mu_are_those_of_the_nearest_gamma():
+    """One Gauss rule for each node of log γ, of the posterior of log μ at the γ that is nearest to it."""
+    X, y = problem(2, 12)
+    integral = integrate(CentredSpectrum.from_kernel_matrix(RBF(1.1)(X), y), Normal(-0.3, 1.2), Normal(0.8, 2.0))
+    rows = rows_of(integral, Nodes(1, 7, 4))
+    u, weights = integral.log_zeta - integral.log_mu, np.exp(integral.log_weights - integral.log_weights.max())
+    for s in np.unique(rows.s):
+        nearest = np.abs(u + np.log(s)) < np.abs(u + np.log(s)).min() + 1e-9
+        log_mu, own = gauss_rule(integral.log_mu[nearest], weights[nearest], 4)
+        mine = rows.s == s
+        np.testing.assert_allclose(rows.weight[mine] / rows.weight[mine].sum(), own, rtol=1e-7)
+        np.testing.assert_allclose(
+            rows.inverse_mu[mine] / rows.inverse_mu[mine][0], np.exp(log_mu[0] - log_mu), rtol=1e-7
+        )
+    assert np.ptp([np.ptp(np.log(rows.inverse_mu[rows.s == s])) for s in np.unique(rows.s)]) > 0.01
+    for factor in (-2000.0, 2000.0):  # logs of weights that are no numbers themselves
+        again = rows_of(integral._replace(log_weights=integral.log_weights + factor), Nodes(1, 7, 4))
+        np.testing.assert_allclose(again.weight, rows.weight, rtol=1e-9)
+        np.testing.assert_allclose(again.inverse_mu, rows.inverse_mu, rtol=1e-9)
+
+
+def test_nodes_a_trillionth_below_the_best_are_left_out():
+    X, y = problem(2, 25)
+    spectrum = CentredSpectrum.from_kernel_matrix(RBF(1.1)(X), y)
+    integral = integrate(spectrum, Normal(-0.3, 1.2), Normal(0.8, 2.0))
+    deep = log_mu_module.DEEP_ENOUGH
+    assert deep - 2.0 < np.ptp(integral.log_weights) < deep
+    assert np.log(np.exp(integral.log_weights - integral.log_z).sum()) == pytest.approx(0.0, abs=1e-9)
+
+
 def line_of_kernels(n_kernels, n_gamma=2):
     sigmas = np.exp(np.linspace(-0.3, 0.6, n_kernels))
     weights = np.exp(-0.5 * np.linspace(-2.0, 2.0, n_kernels) ** 2)

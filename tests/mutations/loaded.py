@@ -4,13 +4,14 @@ To import the library and to collect a few thousand tests takes ten times as lon
 a job are collected once, and every fault gets a fork of that process, in which the code of the functions that have it
 is exchanged: `__code__`, which all who refer to a function share. What was decided while modules were imported (a
 constant, the default of an argument, a table) stays as it was, so that faults there are left to a process that imports
-anew. So is a fault whose time was over: a fork of a process with threads may hang by itself.
+anew. So is a fault with which a process only waits: a fork of one with threads may hang by itself.
 """
 
 from __future__ import annotations
 
 import functools
 import gc
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -81,9 +82,14 @@ class Collected:
         return True
 
 
-def run_items(session: pytest.Session, items: list[Any]) -> int:
-    """The tests one after the other up to the first failure: 1 where there is one."""
-    for item, following in zip(items, [*items[1:], None], strict=True):
+def run_items(session: pytest.Session, items: list[Any], limits: list[float] | None = None) -> int:
+    """The tests one after the other up to the first failure: 1 where there is one.
+
+    With limits, a test that keeps the processor longer ends the process by a signal.
+    """
+    for number, (item, following) in enumerate(zip(items, [*items[1:], None], strict=True)):
+        if limits:
+            signal.setitimer(signal.ITIMER_PROF, limits[number])
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
             return 1

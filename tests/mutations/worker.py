@@ -3,10 +3,10 @@
 What costs time is done once. The tests of a job are collected and run without a fault, to note which lines each reaches
 and how long it takes; then every fault gets a fork of that process, where `loaded` puts it into the functions that have
 it. What runs while modules are imported has to be imported with the fault: it gets a fork of a process without them,
-and so does a fault whose time was over. A fault is run against the tests that reach it up to the first failure, the
-fastest before the others, the many cases of one test later than their times alone would have it. Where a row of an
-equation map names the tests, what is noted is finer than a line: the instructions that run. In `a if weights is None
-else b` a test without weights does not reach b.
+and so does a fault with which a process only waits. A fault is run against the tests that reach it up to the first
+failure, the fastest before the others, the many cases of one test later than their times alone would have it. Where a
+row of an equation map names the tests, what is noted is finer than a line: the instructions that run. In `a if weights
+is None else b` a test without weights does not reach b.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from tests.mutations.operators import Mutant
 from tests.mutations.reach import Reach, at_import, lines_of, of_names, ordered, that_run
 
 PRELOADED = ("numpy", "scipy.linalg", "scipy.optimize", "scipy.stats", "scipy.integrate", "sklearn.utils", "hypothesis")
-LEAST_SECONDS, PATIENCE, CLOCK = 20.0, 4.0, 12.0
-"""A fault may take four times as long as all its tests without it, and twenty seconds; then its loop has no end."""
-ANEW = 77  # exit code of a fork that cannot put a fault into what is loaded
+LEAST_SECONDS, PATIENCE, CLOCK = 10.0, 8.0, 12.0
+"""A test may take eight times as long with a fault as without it, and ten seconds; then its loop has no end."""
+OVER, ANEW = 76, 77  # exit codes of a fork: its time is over; it cannot put a fault into what is loaded
 
 Tests = Callable[[list[str], bytes], int]  # runs these tests, the changed text at hand; 0 where all pass
 
@@ -51,9 +51,9 @@ class Chosen:
 
 
 def in_a_fork(work: Callable[[], int], seconds: float | None = None) -> int | None:
-    """Exit code of `work()` in a process of its own; None where it took more than so many seconds of the processor.
+    """Exit code of `work()` in a process of its own; None where nothing happens for many times so many seconds.
 
-    A process that waits for ever takes none: it has as many times that by the clock as a busy machine may need.
+    `OVER` where it took more than that of the processor, or where a test's own limit ended it.
     """
     child = os.fork()
     if child == 0:
@@ -72,7 +72,7 @@ def in_a_fork(work: Callable[[], int], seconds: float | None = None) -> int | No
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)
-            return None if code in (-signal.SIGXCPU, -signal.SIGKILL) else code
+            return OVER if code in (-signal.SIGXCPU, -signal.SIGPROF, -signal.SIGKILL) else code
         time.sleep(0.01)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
@@ -110,7 +110,8 @@ def in_place(job: dict[str, Any], folder: Path, out: TextIO) -> None:
             def tests(order: list[str], changed: bytes) -> int:
                 if at_import(mutant, reach) or not exchange(mutant, changed, functions):
                     return ANEW
-                return run_items(session, [items[name] for name in order])
+                limits = [LEAST_SECONDS + PATIENCE * reach["tests"][name]["seconds"] for name in order]
+                return run_items(session, [items[name] for name in order], limits)
 
             return tests
 
@@ -159,8 +160,9 @@ def tell(
         tests = that_run(of_names(reach["tests"], named["tests"]), mutant, Path(mutant.path).read_bytes())
         reach = {**reach, "import": [], "tests": tests}
     found, seconds = verdict(mutant, reach, job["seconds"], number, run(mutant))
-    if found in ("anew", "timed out") and not last:
+    if found in ("anew", "waits") and not last:
         return "unclear"
+    found = "timed out" if found == "waits" else found
     if not (named and found == "not reached"):
         out.write(json.dumps({**fields, **named, "verdict": found, "seconds": round(seconds, 1)}) + "\n")
         out.flush()
@@ -187,7 +189,7 @@ def verdict(mutant: Mutant, reach: dict[str, Any], seconds: float, number: int, 
     finally:
         path.write_bytes(original)
         os.utime(path, (times.st_atime, times.st_mtime))
-    words: dict[int | None, str] = {None: "timed out", 0: "survived", ANEW: "anew"}
+    words: dict[int | None, str] = {None: "waits", OVER: "timed out", 0: "survived", ANEW: "anew"}
     return words.get(code, "killed"), time.perf_counter() - start
 
 

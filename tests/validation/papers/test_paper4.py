@@ -392,9 +392,15 @@ def test_the_majority_rule_needs_one_row_more(monkeypatch, positive, negative):
     settings = {"data": "toy", "n_train": 11, "n_test": 11, "randomisation": 0}
     cells = [
         SimpleNamespace(cell=SimpleNamespace(settings={**settings, **changes}), error=error)
-        for changes, error in (({}, None), ({"randomisation": 1}, "failed"), ({"data": "other"}, None))
+        for changes, error in (
+            ({}, None),
+            ({"randomisation": 1}, "failed"),
+            ({"data": "other"}, None),
+            ({"randomisation": 2}, None),
+        )
     ]
-    (rates,) = paper4_ovarian.majority_rule(SimpleNamespace(cells=cells), "toy")
+    rates, again = paper4_ovarian.majority_rule(SimpleNamespace(cells=cells), "toy")
+    assert again == rates  # strata: as many of each class in every randomisation
     larger = positive > negative
     share = 100.0 * max(positive, negative) / 11.0
     assert rates == pytest.approx(
