@@ -45,7 +45,13 @@ def test_it_is_the_model_of_one_width_where_inputs_are_alike():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"refine": False}, {"prior": HyperPrior(Normal(0, 3), Normal(0, 3), (Normal(1, 1),))}], ids=str
+    "settings",
+    [
+        {"refine": False},
+        {"integrate": True},
+        {"prior": HyperPrior(Normal(0, 3), Normal(0, 3), (Normal(1, 1),))},
+    ],
+    ids=str,
 )
 def test_one_width_stays_where_scales_were_not_asked_for(settings):
     X, y = one_input_of_six(1200)
