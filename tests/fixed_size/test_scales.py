@@ -104,3 +104,11 @@ def test_blocks_dask_and_memory_give_the_same_scales(tmp_path):
     more_X, more_y = one_input_of_six(300, seed=5)
     assert back.partial_fit(more_X, more_y).kernel_ == whole.kernel_
     assert back.n_samples_ == 1500
+
+
+def test_classes_that_the_first_rows_do_not_show():
+    """Two of 9000 rows are of a rare class: no subset may know of them."""
+    X, y = one_input_of_six(9000)
+    y = np.where(np.isin(np.arange(9000), [17, 4711]), 1, 0)
+    model = FixedSizeLSSVC(n_landmarks=10).fit(X, y)
+    assert np.isfinite(model.predict_proba(X[:100])).all()
