@@ -106,6 +106,7 @@ def test_blocks_dask_and_memory_give_the_same_scales(tmp_path):
     assert back.n_samples_ == 1500
 
 
+@pytest.mark.filterwarnings("ignore:No signal")
 def test_classes_that_the_first_rows_do_not_show():
     """Two of 9000 rows are of a rare class: no subset may know of them."""
     X, y = one_input_of_six(9000)
