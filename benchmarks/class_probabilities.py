@@ -84,7 +84,9 @@ def compared(X: Array, y: AnyArray, seed: int) -> tuple[Array, Array]:
     centre, scale = X.mean(axis=0), X.std(axis=0)
     scale = np.where(scale > 0.0, scale, 1.0)
     X, X_new = (X - centre) / scale, (X_new - centre) / scale
-    models = [FixedSizeLSSVC(n_landmarks=LANDMARKS, moderation=form, standardise=False).fit(X, y) for form in FORMS]
+    models = [
+        FixedSizeLSSVC("rbf", n_landmarks=LANDMARKS, moderation=form, standardise=False).fit(X, y) for form in FORMS
+    ]
     sigma = float(np.exp(models[0].kernel_.log_params[0]))
     peer = RIVALS["logistic"].predict(Problem(X, y, X_new, min(LANDMARKS, len(X)), sigma, seed))
     ours = np.stack([losses(model.predict_proba(X_new), y_new) for model in models])

@@ -198,7 +198,7 @@ class FixedSizeLSSVM(Saved, LSSVMBase):
             )
         settings = Settings(
             *(kernel, self.landmarks, n_landmarks, self.refine, self.polish, given, self.random_state, self.integrate),
-            scales=auto and _fits_scales(given, d),
+            scales=auto and not self.integrate and _fits_scales(given, d),
         )
         self.low_rank_ = design(settings, runner, look, encoding, code)
         self._publish(runner)
@@ -475,8 +475,10 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
 
     Parameters
     ----------
-    kernel : Kernel or str, default "rbf"
-        As in `BayesianLSSVC`. Linear and polynomial kernels have features of their own where these are few enough.
+    kernel : Kernel or str, default "auto"
+        As in `BayesianLSSVC`, or "auto": an RBF kernel with one width, or with more than 1000 rows of at most 100
+        inputs a scale for each input, where the evidence gains more than ½ log N for each further scale (`integrate`
+        keeps to one width). Linear and polynomial kernels have features of their own where these are few enough.
     n_landmarks : int, default 500
         m. Memory grows as m², time as N m².
     landmarks : {"rpcholesky", "kmeans", "random"} or array of shape (m, d), default "rpcholesky"
@@ -489,7 +491,8 @@ class FixedSizeLSSVC(FixedSizeLSSVM, MulticlassLSSVC):
     refine : bool, default True
         Search the kernel's parameters by the evidence.
     polish : bool, default True
-        Search on all rows, by a few more passes, and not on a subset alone.
+        Search on all rows, by a few more passes, and not on a subset alone. Whether scales take the place of one
+        width is told by the rows that stand for all in any case.
     integrate : bool, default False
         Integrate μ, ζ and the kernel's parameter out, where it has one, and average predictions over them: about
         fifteen passes more. Kernels with several parameters keep them.

@@ -208,11 +208,12 @@ def _searched(settings: Settings, kernel: Kernel, sample: _Sample, code: Array |
 
 
 def _told(code: Array | None, targets: AnyArray) -> Array | None:
-    """The bits of a code of which these rows show both sides."""
+    """The bits of a code of which these rows show both sides, and three rows at least."""
     if code is None:
         return None
-    seen = np.bincount(targets, minlength=len(code)) > 0
-    return code[:, (code[seen] > 0).any(axis=0) & (code[seen] < 0).any(axis=0)]
+    counts = np.bincount(targets, minlength=len(code))
+    plus, minus = (code > 0).T @ counts, (code < 0).T @ counts
+    return code[:, (plus > 0) & (minus > 0) & (plus + minus >= 3)]
 
 
 def _with_scales(
@@ -227,21 +228,26 @@ def _with_scales(
     few = sample.first(ROWS)
     told = _told(evidence.code, few.y)
     if told is not None:
+        if told.shape[1] == 0:
+            return None
         told = told[:, np.unique(np.linspace(0, told.shape[1] - 1, BITS).round().astype(int))]
 
     def of_sample(kernel: Kernel) -> float:
         return evidence.on(*sample, evidence.code, landmarks(kernel)).of_data(kernel)
 
-    return scales(
-        width,
-        evidence.on(*few, told, evidence.Z[:LANDMARKS]),
-        len(few.X),
-        of_sample,
-        len(sample.X),
-        n,
-        evidence.bits,
-        lambda kernel: kernel.log_bounds(sample.X),
-    )
+    try:
+        return scales(
+            width,
+            evidence.on(*few, told, evidence.Z[:LANDMARKS]),
+            len(few.X),
+            of_sample,
+            len(sample.X),
+            n,
+            evidence.bits,
+            lambda kernel: kernel.log_bounds(sample.X),
+        )
+    except np.linalg.LinAlgError:  # a step went too far for the matrix
+        return None
 
 
 def _polished(evidence: RowsEvidence, kernel: Kernel, sample: _Sample, n: int, inverse: Array | None = None) -> Kernel:
@@ -260,7 +266,10 @@ def _polished(evidence: RowsEvidence, kernel: Kernel, sample: _Sample, n: int, i
     try:
         if inverse is None:
             few = sample.first(2 * SUBSET)
-            small = evidence.on(*few, _told(evidence.code, few.y))
+            told = _told(evidence.code, few.y)
+            if told is not None and told.shape[1] == 0:  # classes too rare for a subset
+                few, told = sample, evidence.code
+            small = evidence.on(*few, told)
             share = len(few.X) / n * small.bits / evidence.bits
             inverse = share * inverse_curvature(lambda x: small(kernel.with_log_params(x)), start, bounds)
         elif n > _MANY * len(sample.X):

@@ -115,7 +115,7 @@ def test_few_landmarks_predict_as_the_exact_model_and_the_bound_is_below_it():
 def test_the_kernel_is_that_of_all_rows():
     X, y = waves(1100, noise=0.5)
     exact = BayesianLSSVR().fit(X, y)
-    model = FixedSizeLSSVR(n_landmarks=120).fit(X, y)
+    model = FixedSizeLSSVR("rbf", n_landmarks=120).fit(X, y)
     assert np.log(model.kernel_.sigma) == pytest.approx(np.log(exact.kernel_.sigma), abs=0.02)
     assert model.log_evidence_ == pytest.approx(exact.log_evidence_, abs=0.5)
     assert model.low_rank_.n_passes > 2

@@ -45,7 +45,13 @@ def test_it_is_the_model_of_one_width_where_inputs_are_alike():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"refine": False}, {"prior": HyperPrior(Normal(0, 3), Normal(0, 3), (Normal(1, 1),))}], ids=str
+    "settings",
+    [
+        {"refine": False},
+        {"integrate": True},
+        {"prior": HyperPrior(Normal(0, 3), Normal(0, 3), (Normal(1, 1),))},
+    ],
+    ids=str,
 )
 def test_one_width_stays_where_scales_were_not_asked_for(settings):
     X, y = one_input_of_six(1200)
@@ -98,3 +104,12 @@ def test_blocks_dask_and_memory_give_the_same_scales(tmp_path):
     more_X, more_y = one_input_of_six(300, seed=5)
     assert back.partial_fit(more_X, more_y).kernel_ == whole.kernel_
     assert back.n_samples_ == 1500
+
+
+@pytest.mark.filterwarnings("ignore:No signal")
+def test_classes_that_the_first_rows_do_not_show():
+    """Two of 9000 rows are of a rare class: no subset may know of them."""
+    X, y = one_input_of_six(9000)
+    y = np.where(np.isin(np.arange(9000), [17, 4711]), 1, 0)
+    model = FixedSizeLSSVC(n_landmarks=10).fit(X, y)
+    assert np.isfinite(model.predict_proba(X[:100])).all()
