@@ -44,6 +44,7 @@ from .level3 import DEFAULT_PRIOR_SD, log_occam, occam_slope
 
 BOUNDARY_MARGIN = 10.0  # nats
 _BLOCK = 128  # rows at a time
+_UNSEEN = 1e-10  # of R, which has more rounding where the kernel interpolates
 
 
 class Solved(NamedTuple):
@@ -271,8 +272,12 @@ class Objective:
         slope = occam_slope(result, self.prior_sd) if self.occam else 0.0
         if slope == 0.0:
             return evidence_derivative(inverse.lower(), alpha, 0.5 * (n - 1) / q1)
-        R = mirror_lower(inverse.lower()).T
-        noise = np.ones(n) if w is None else 1.0 / w
+        R, noise = inverse.lower(), np.ones(n) if w is None else 1.0 / w
+        if result.at_boundary:  # where γ does not move, the only other term is slope·s·R², beside −½R
+            norm = float(np.sqrt(trace_of_product(R, R)))
+            if abs(slope) * s * norm * float(noise.max()) < _UNSEEN:  # as it is where γ is the largest there is
+                return evidence_derivative(R, alpha, 0.5 * (n - 1) / q1)
+        R = mirror_lower(R).T
         beta = product(R, noise * alpha)
         q2, q3 = float(alpha @ (noise * alpha)), float(alpha @ (noise * beta))
         W = square(R) if w is None else product(R * noise, R)

@@ -292,14 +292,13 @@ def _climb_by_subset(
     line = starts.shape[1] == 1
     small = on_some(objective, subset_size(len(objective.y)) if line else SUBSET, rng)
     # a fine structure that all data have shows as a peak on the subset, if a low one, but not always on fewer points
-    ridges = line and objective.prior is not None
-    if ridges:
+    if line and objective.prior is not None:
         begins = _between_starts(small, kernel, starts)
+        several = len(begins) > 1  # of which the ends are compared
+        climbed = [_on_subset(small, kernel, begin, bounds, rng, evaluated=several) for begin in with_bar(begins)]
     else:
         chosen = _promising(small if line else on_some(objective, SIFTED, rng), kernel, starts)
-        begins = [small.evaluate(kernel.with_log_params(start)) for start in chosen]
-    several = not ridges or len(begins) > 1  # of which the ends are compared
-    climbed = [_on_subset(small, kernel, begin, bounds, rng, evaluated=several) for begin in with_bar(begins)]
+        climbed = [_from_start(small, kernel, start, bounds, rng) for start in with_bar(chosen)]
     climbed = distinct(sorted(climbed, key=lambda s: -s.evaluation.rank), lambda s: s.evaluation.kernel.log_params)
     climbed = climbed if line else _without_a_valley(small, climbed)
     kept, extra = _worth_polishing(objective, climbed, len(small.y) if line else None, rng)
@@ -363,6 +362,13 @@ def _worth_polishing(
         *between, _ = stages(objective, subset, rng)
         starts = near(between[-1], _WORTH_A_LOOK) if between else starts
     return (near(objective, _WORTH_POLISHING), len(starts)) if len(starts) > 1 else (starts, 0)
+
+
+def _from_start(small: Objective, kernel: Kernel, start: Array, bounds: Array, rng: np.random.Generator) -> _Start:
+    """An optimum on the subset from parameters that were not evaluated there."""
+    if small.prior is None:
+        return _Start(_climb(small, kernel, start, bounds, _ON_SUBSET).evaluation, None)
+    return _on_subset(small, kernel, small.evaluate(kernel.with_log_params(start)), bounds, rng)
 
 
 def _on_subset(

@@ -42,7 +42,7 @@ _SURE = 2.0  # standard errors
 _NEAR = 0.1  # a step to where the exact slope is of use
 _ROUGH = 0.3  # the share of an error of log θ that is small enough, that single precision may have
 _LEVEL = 1e-12  # nats: a ridge without curvature
-_MOST = 8
+_MOST = 12
 
 
 class Slope(NamedTuple):
@@ -171,9 +171,9 @@ def follow_ridge(
             bend = bend.at(here.precision, growth**_GROWTH)
         elif count > 1:
             fresh, stale = _doubts(looks[-2], looks[-1], doubt, 1.0 if bend is None else max(abs(bend.along), _LEVEL))
-            if bend is None or fresh < stale or stale > 1.0:
+            if bend is None or fresh < stale:
                 bend = _bend(looks[-2], looks[-1])
-            doubt = min(fresh, stale, 1.0)
+            doubt = min(fresh, stale)
         slope = min([slope, *_slopes(looks)], key=lambda s: s.error)
         step = _step(here, bend, slope.value)
         move = abs(float(step[2]))
@@ -185,7 +185,7 @@ def follow_ridge(
             off = abs(float(bend.cross @ looks[-1].lags)) / bend.along  # how far θ follows x, which b says
             unseen = here.rounding < _ROUGH * close * bend.along
             rough = rough and unseen
-            ended = (move + off) * doubt < close and unseen
+            ended = doubt < 1.0 and (move + off) * doubt < close and unseen
             if ended and float(np.abs(step).max()) < _LONGEST and error < sure:
                 gain = 0.5 * (float(here.gradient @ step) + slope.value * float(step[2]))
                 return RidgeTop(at + step, here.density + here.volume + gain, bend, slope, count, here.pull)

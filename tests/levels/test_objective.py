@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from bayes_lssvm.kernels import ARD, RBF, Linear, Matrices, Polynomial
+from bayes_lssvm.levels import objective as objective_module
 from bayes_lssvm.levels.objective import Objective
 from bayes_lssvm.priors import HyperPrior
 
@@ -183,3 +184,23 @@ def test_slopes_times_a_vector(name):
     expected = np.column_stack([dK @ y for dK in kernel.gradient(X)])
     for K in (None, kernel(X)):
         np.testing.assert_allclose(kernel.slopes_times(X, y, K), expected, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_where_a_kernel_interpolates_the_square_of_the_inverse_is_left_out(monkeypatch, weighted):
+    """It has no digit of the gradient, as the whole formula says."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(40, 3))
+    weights = rng.uniform(0.5, 2.0, 40) if weighted else None
+    objective = Objective(X, np.sin(X[:, 0]) * X[:, 1], weights=weights)
+    found = objective.evaluate(RBF(0.7), gradient=True)
+    assert found.level2.status == "interpolation"
+    squares = []
+    whole = objective_module.square if weights is None else objective_module.product
+    name = "square" if weights is None else "product"
+    monkeypatch.setattr(objective_module, name, lambda *given: squares.append(1) or whole(*given))
+    assert objective.evaluate(RBF(0.7), gradient=True).gradient == pytest.approx(found.gradient, rel=1e-12)
+    assert not squares
+    monkeypatch.setattr(objective_module, "_UNSEEN", 0.0)
+    assert objective.evaluate(RBF(0.7), gradient=True).gradient == pytest.approx(found.gradient, rel=1e-9)
+    assert squares

@@ -15,6 +15,7 @@ from bayes_lssvm.levels.objective import Objective
 from bayes_lssvm.search.refinement import refine_objective
 from bayes_lssvm.search.ridge import follow_ridge, ridge
 from bayes_lssvm.search.stages import SUBSET, on_some, stages, subset_size
+from benchmarks.kernel_width import various
 
 
 def problem(n, d, *, labels, weights=False, seed=0):
@@ -117,6 +118,14 @@ def test_a_slope_that_is_estimated_leads_to_the_top():
     assert "estimated" in asked
     assert "exact" not in asked
     assert found.position[2] == pytest.approx(top[2], abs=5e-3)
+
+
+def test_looks_that_are_close_in_the_width_only_tell_no_curvature():
+    """On half of these points two of them are, where the weights are still far from their mode."""
+    (found,) = (p for p in various(32, 20261) if p.name.startswith("regression 31,"))
+    best = refine_objective(found.objective, found.kernel).optima[0]
+    slopes = found.objective.evaluate(best.kernel, gradient=True).gradient
+    assert abs(float(slopes[0])) < 0.1  # nats; with a curvature from them it was 6
 
 
 @pytest.mark.parametrize("close", [1e-2, 1e-8])
