@@ -172,6 +172,15 @@ def test_weight_space_with_a_free_scale_has_the_exact_evidence(ripley):
 
 
 @pytest.mark.slow
+def test_the_rule_over_two_kernel_parameters_gets_to_its_tolerance_on_heart():
+    data = load_data("hea")
+    common = {"kernel": MODELS["scaled-rbf"].kernel.to_dict(), "prior": PRIOR.to_dict(), "tolerance": 1e-4}
+    found = evidence_by_rung({"model": "scaled-rbf", "method": "quadrature", **common}, 0, data.X, data.y)
+    assert found.values["n_kernels"] > 2100
+    assert all(check.passed for check in found.checks)
+
+
+@pytest.mark.slow
 def test_two_kernel_parameters_against_a_dense_grid(toy, ripley):
     X, y = spread_rows(ripley.X, ripley.y, 40)
 
