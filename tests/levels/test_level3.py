@@ -397,6 +397,13 @@ def test_bad_prior_probabilities_are_refused(bad, ripley_standardised):
         maximised(*ripley_standardised, KERNELS, refine=False, prior_probabilities=bad)
 
 
+@pytest.mark.parametrize("own", [{"occam": False}, {"objective": lambda kernel: 0.0}])
+def test_what_belongs_to_maximised_parameters_is_refused_for_integrals(own, ripley_standardised):
+    """Either of the two alone; an integral has its Occam factor in it."""
+    with pytest.raises(ValueError, match='occam=False and objective are for kernel_parameters="maximised"'):
+        compare(*ripley_standardised, KERNELS, **own)
+
+
 def test_an_empty_list_of_kernels_is_refused(ripley_standardised):
     with pytest.raises(ValueError, match="no kernels"):
         maximised(*ripley_standardised, [])
