@@ -194,7 +194,9 @@ if __name__ == "__main__":
         from distributed import Client, LocalCluster
         cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
         client = Client(cluster)
-        client.run(lambda: bool(__import__("bayes_lssvm.estimators.fixed_size")))
+        client.wait_for_workers(workers)
+        # as in the one process, what is imported is not counted
+        client.run(lambda: bool(__import__("bayes_lssvm.estimators.fixed_size") and __import__("bayes_lssvm.datasets")))
     start = time.perf_counter()
     model.fit_blocks(shards, client=client)
     print(time.perf_counter() - start, model.log_evidence_)

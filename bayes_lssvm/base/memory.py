@@ -21,6 +21,7 @@ _ALWAYS_THERE = 2**20  # bytes; to ask the system for so few takes longer than t
 _MOST_KEPT = 2**25 - 2**12  # bytes; the C library learns from pieces of up to 32 MiB
 _TRIM, _MMAP = ("MALLOC_TRIM_THRESHOLD_", -1, 128 * 2**10), ("MALLOC_MMAP_THRESHOLD_", -3, 128 * 2**10)  # mallopt(3)
 _ALL = 2**30  # bytes; more than anything frees at a time
+_A_WHILE = 1.0  # second after which no other task is expected
 # limit, use, and what of the use can be given back, in versions 2 and 1 of control groups
 _GROUP_FILES = (
     ("", "memory.max", "memory.current", "inactive_file"),
@@ -94,9 +95,9 @@ def keep_freed_matrices(n: int) -> None:
 
 
 class _Keeping:
-    """How many blocks of `freed_memory_kept` run."""
+    """How many blocks of `freed_memory_kept` run, and what ends the setting when none has followed the last."""
 
-    lock, count = threading.Lock(), 0
+    lock, count, end = threading.Lock(), 0, None  # type: threading.Lock, int, threading.Timer | None
 
 
 @contextmanager
@@ -104,8 +105,8 @@ def freed_memory_kept() -> Iterator[None]:
     """While the block runs, let the C library keep all memory that is freed, for what is allocated next.
 
     Where MALLOC_TRIM_THRESHOLD_ stands in the environment, as in the workers of Dask, GNU's gives it back at once and
-    maps every larger piece anew, page by page. A task that allocates the same for each of its blocks of rows waits for
-    that. At the end the setting is as it was, and what is free goes back to the system.
+    maps every larger piece anew, page by page. Tasks that allocate the same for each of their blocks of rows wait for
+    that. A second after the last of them the setting is as it was, and what is free goes back to the system.
     """
     library = _gnu()
     if library is None or _TRIM[0] not in os.environ:
@@ -113,6 +114,9 @@ def freed_memory_kept() -> Iterator[None]:
         return
     with _Keeping.lock:
         _Keeping.count += 1
+        if _Keeping.end is not None:
+            _Keeping.end.cancel()
+            _Keeping.end = None
         library.mallopt(_TRIM[1], _ALL)
         library.mallopt(_MMAP[1], _MOST_KEPT)
     try:
@@ -121,10 +125,20 @@ def freed_memory_kept() -> Iterator[None]:
         with _Keeping.lock:
             _Keeping.count -= 1
             if not _Keeping.count:
-                for name, parameter, usual in (_TRIM, _MMAP):
-                    given = os.environ.get(name, "")
-                    library.mallopt(parameter, int(given) if given.isdigit() else usual)
-                library.malloc_trim(0)
+                _Keeping.end = threading.Timer(_A_WHILE, _give_back, (library,))
+                _Keeping.end.daemon = True
+                _Keeping.end.start()
+
+
+def _give_back(library: Any) -> None:
+    """The setting of the environment again, unless another block has begun."""
+    with _Keeping.lock:
+        if _Keeping.count:
+            return
+        for name, parameter, usual in (_TRIM, _MMAP):
+            given = os.environ.get(name, "")
+            library.mallopt(parameter, int(given) if given.isdigit() else usual)
+        library.malloc_trim(0)
 
 
 @cache
