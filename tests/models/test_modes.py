@@ -11,9 +11,8 @@ from scipy.special import gammaln
 
 from bayes_lssvm import datasets
 from bayes_lssvm.kernels import RBF
-from bayes_lssvm.marginal import marginalise
 from bayes_lssvm.priors import HyperPrior, Normal
-from models import GaussianProcess, modes, sample
+from models import GaussianProcess, modes
 from models.log_density import as_arguments, double_precision, latent_shapes
 
 BROAD = HyperPrior(Normal(0, 3), Normal(0, 3), Normal(0, 1))
@@ -81,21 +80,6 @@ def test_glass_has_a_second_width(label, log_sigma):
     mixture = found(program, program.hyperparameters, program.data(*glass(label)))
     assert mixture.means[:, 2] == pytest.approx(log_sigma, abs=0.01)
     assert mixture.means[1, 1] > mixture.means[0, 1] + 2.0
-
-
-@pytest.mark.slow
-def test_chains_on_glass_agree_with_quadrature():
-    X, y = glass(2)
-    program = GaussianProcess(RBF(1.0), BROAD, whitened_bias=True)
-    options = {"modes_over": program.hyperparameters, "nuts_every": 4}
-    posterior = sample(program, *program.data(X, y), seed=1, warmup=50, draws=600, **options)
-    exact = marginalise(X, y, kernel=RBF(1.0), prior=BROAD)
-    mean, sd = exact.mean(), exact.sd()
-    for name in program.hyperparameters:
-        assert abs(posterior.flat(name).mean() - mean[name]) < 3.0 * posterior.diagnostics.mcse_mean[name], name
-        assert abs(posterior.flat(name).std() - sd[name]) < 3.0 * posterior.diagnostics.mcse_sd[name], name
-    narrow = (posterior.draws["log_sigma"] < -0.5).mean(axis=1)
-    assert np.all(narrow > 0.0)  # every chain has been there
 
 
 def test_one_mode_is_found_once_and_the_walks_end(monkeypatch):
