@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from bayes_lssvm.base.files import write_bytes
+from reports.frame.index import write_index
 from reports.frame.write import read_result, write_page
 from reports.pages import page_of
 from validation.harness import Cell, FinishedCell, StudyResult, stored
@@ -117,6 +118,7 @@ def compare_computed(record: StudyResult, folder: Path, *, adopt: bool) -> int:
         command = f"python -m reports reproduce {record.study} --pages"
         write_page(page_of(merged(record, computed)), gallery.FOLDER, command=command, **gallery.STYLE)
         write_page(overview_of(gallery.FOLDER), gallery.FOLDER, command=OVERVIEW_COMMAND, **gallery.STYLE)
+        write_index(gallery.FOLDER, title=gallery.TITLE, introduction=gallery.INTRODUCTION)  # and links between pages
         print(f"The record of {record.study} holds these {len(computed.cells)} cells.")
     return 0
 
